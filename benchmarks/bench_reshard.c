@@ -1,14 +1,14 @@
 /* Whole tensors from one sharding to another over the GPUs of a host (or several emulated ones), a
- * thread for each: compared in full, then timed beside a copy of a rank's bytes in its own memory
- * and the bytes that cross, as copies into the others' memory or as NCCL's bare sends and receives.
- * --device names the ranks' devices with commas between. GB/s counts the bytes that a rank sends,
- * or where nothing crosses those that it reads and writes. */
+ * thread for each: compared in full, then timed beside what a copy in a rank's own memory takes
+ * that reads and writes as many bytes as its parts have, and the bytes that cross, as copies into
+ * the others' memory or as NCCL's bare sends and receives; and beside llrt_reshard_explain's
+ * prediction. --device names the ranks' devices with commas between. GB/s counts the bytes that the
+ * busiest rank sends or receives, or where nothing crosses those that it reads and writes. */
 #include "cuda_driver.h"
 #include "harness.h"
 #include "nccl_calls.h"
+#include "reshard_case.h"
 #include "subcommands.h"
-
-#include <llrt/reshard.h>
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -16,107 +16,40 @@
 
 #define MIB(n) ((int64_t)(n) << 20)
 
-enum { MAX_RANKS = 8, SIGNAL_TIMEOUT_MS = 20000 };
-
-typedef struct reshard_case {
-  const char *name, *source, *destination; /* over mesh(a=…) */
-  int rank;
-  llrt_dtype to;
-} reshard_case;
-
-static const reshard_case cases[] = {
-    {"rows to columns, transposed", "P(a, None) o row_major", "P(None, a) o col_major", 2,
-     LLRT_BF16},
-    {"rows to columns", "P(a, None) o row_major", "P(None, a) o row_major", 2, LLRT_BF16},
-    {"Shard(0) to Shard(1)", "P(a) o row_major", "P(None, a) o row_major", 4, LLRT_BF16},
-    {"replicated to sharded", "P(None, None) o row_major", "P(a, None) o row_major", 2, LLRT_BF16},
-    {"rows to columns, e4m3", "P(a, None) o row_major", "P(None, a) o col_major", 2, LLRT_E4M3},
-};
-enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
+enum { MAX_RANKS = 8, SIGNAL_TIMEOUT_MS = 20000, LEAST_BYTES = 256 };
 
 /* One run of one case, shared by its ranks. */
 typedef struct shared {
   const harness_options *options;
-  const reshard_case *c;
-  llrt_sharding source, destination;
-  int64_t shape[LLRT_MAX_RANK];
-  int ranks;
+  reshard_problem problem;
   pthread_barrier_t together;
   llrt_device *device[MAX_RANKS];
   void *sources[MAX_RANKS], *destinations[MAX_RANKS], *signals[MAX_RANKS];
   llrt_nccl_id id[2]; /* of llrt's communicator, of that of bare calls */
 } shared;
 
+typedef struct times {
+  double peers, nccl, local, copies, bare; /* us; 0: not measured */
+} times;
+
 typedef struct rank_run {
   shared *of;
   int rank;
   char device[32];
-  int64_t wrong, source_bytes, destination_bytes, crossing_bytes;
-  double peers, nccl, local, copies, bare; /* us; 0: not measured */
+  int64_t wrong, source_bytes, destination_bytes; /* 0 bytes: it has no such part */
+  int parts;                                      /* of NCCL's messages */
+  times us;
 } rank_run;
 
-/* ---- elements ---- */
-
-/* Small integers, which every type holds. */
-static int value_at(const shared *s, const int64_t *coords) {
-  uint64_t number = s->options->seed;
-  for (int axis = 0; axis < s->c->rank; axis++)
-    number = number * (uint64_t)s->shape[axis] + (uint64_t)coords[axis];
-  return (int)(harness_mix(number) & 7);
-}
-
-static unsigned code_of(llrt_dtype dtype, int value) {
-  static const uint16_t bf16[] = {0, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0};
-  static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44, 0x48, 0x4a, 0x4c, 0x4e};
-  return dtype == LLRT_BF16 ? bf16[value] : e4m3[value];
-}
-
-/* Fills a part's bytes, or counts those of its elements that are wrong. */
-static int64_t visit(const shared *s, const llrt_sharding *sharding, llrt_dtype dtype, int rank,
-                     uint8_t *bytes, bool compare) {
-  llrt_part part;
-  llrt_storage_binding binding;
-  int64_t elements = 1, wrong = 0;
-  int width = llrt_dtype_bits(dtype) / 8;
-  harness_must(llrt_sharding_part(sharding, s->shape, rank, &part), "part");
-  harness_must(llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding),
-               "bind");
-  for (int axis = 0; axis < sharding->rank; axis++) elements *= part.extent[axis];
-#pragma omp parallel for reduction(+ : wrong)
-  for (int64_t i = 0; i < elements; i++) {
-    int64_t local[LLRT_MAX_RANK], coords[LLRT_MAX_RANK], rest = i;
-    for (int axis = sharding->rank - 1; axis >= 0; axis--) {
-      local[axis] = rest % part.extent[axis];
-      coords[axis] = part.begin[axis] + local[axis];
-      rest /= part.extent[axis];
-    }
-    unsigned code = code_of(dtype, value_at(s, coords));
-    uint8_t *at = bytes + llrt_storage_offset(&sharding->storage, &binding, local) * width;
-    if (compare) wrong += memcmp(at, &code, (size_t)width) != 0; /* little-endian */
-    else memcpy(at, &code, (size_t)width);
-  }
-  return wrong;
-}
-
-static int64_t part_bytes(const shared *s, const llrt_sharding *sharding, llrt_dtype dtype,
-                          int rank) {
-  llrt_part part;
-  llrt_storage_binding binding;
-  int64_t bytes;
-  harness_must(llrt_sharding_part(sharding, s->shape, rank, &part), "part");
-  harness_must(llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding),
-               "bind");
-  harness_must(llrt_storage_bytes(&binding, llrt_dtype_bits(dtype), &bytes), "bytes");
-  return bytes;
-}
+static size_t room(int64_t bytes) { return (size_t)(bytes < LEAST_BYTES ? LEAST_BYTES : bytes); }
 
 /* ---- a rank ---- */
 
 static void fill_source(rank_run *r) {
   shared *s = r->of;
-  uint8_t *bytes = malloc((size_t)r->source_bytes);
+  uint8_t *bytes = calloc(room(r->source_bytes), 1);
   if (!bytes) exit(1);
-  visit(s, &s->source, LLRT_BF16, r->rank, bytes, false);
+  reshard_problem_fill(&s->problem, r->rank, bytes);
   llrt_device *device = s->device[r->rank];
   harness_must(llrt_memory_copy(device, s->sources[r->rank], bytes, (size_t)r->source_bytes,
                                 LLRT_COPY_TO_DEVICE, NULL),
@@ -138,14 +71,14 @@ static void forget_destination(const rank_run *r) {
 
 static void check_destination(rank_run *r) {
   shared *s = r->of;
-  uint8_t *bytes = malloc((size_t)r->destination_bytes);
+  uint8_t *bytes = malloc(room(r->destination_bytes));
   if (!bytes) exit(1);
   llrt_device *device = s->device[r->rank];
   harness_must(llrt_memory_copy(device, bytes, s->destinations[r->rank],
                                 (size_t)r->destination_bytes, LLRT_COPY_FROM_DEVICE, NULL),
                "copy");
   harness_must(llrt_stream_synchronize(device, NULL), "synchronize");
-  r->wrong += visit(s, &s->destination, s->c->to, r->rank, bytes, true);
+  r->wrong += reshard_problem_compare(&s->problem, r->rank, bytes);
   free(bytes);
 }
 
@@ -154,6 +87,7 @@ typedef struct work {
   rank_run *r;
   const llrt_reshard *reshard;
   const nccl_calls *calls;
+  size_t sent[MAX_RANKS], received[MAX_RANKS];
 } work;
 
 static void run_fused(const work *w) {
@@ -163,33 +97,35 @@ static void run_fused(const work *w) {
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
+static void copy_on_device(const rank_run *r, void *to, const void *from, int64_t bytes) {
+  harness_must(
+      llrt_memory_copy(r->of->device[r->rank], to, from, (size_t)bytes, LLRT_COPY_ON_DEVICE, NULL),
+      "copy");
+}
+
+/* As much as both parts have; of a rank that has one part, its first half over its second one. */
 static void run_local(const work *w) {
-  shared *s = w->r->of;
-  int64_t bytes = smaller(w->r->source_bytes, w->r->destination_bytes);
-  harness_must(llrt_memory_copy(s->device[w->r->rank], s->destinations[w->r->rank],
-                                s->sources[w->r->rank], (size_t)bytes, LLRT_COPY_ON_DEVICE, NULL),
-               "copy");
+  const rank_run *r = w->r;
+  int64_t bytes = smaller(r->source_bytes, r->destination_bytes);
+  int64_t half = (r->source_bytes + r->destination_bytes) / 2;
+  char *part = r->of->sources[r->rank];
+  if (bytes > 0) copy_on_device(r, r->of->destinations[r->rank], part, bytes);
+  else if (r->source_bytes > 0) copy_on_device(r, part + half, part, half);
 }
 
 static void run_bare(const work *w) {
   shared *s = w->r->of;
-  int others = s->ranks > 1 ? s->ranks - 1 : 1;
-  nccl_calls_all_to_all(w->calls, s->sources[w->r->rank], s->destinations[w->r->rank],
-                        (size_t)(w->r->crossing_bytes / others), NULL);
+  nccl_calls_exchange(w->calls, s->sources[w->r->rank], s->destinations[w->r->rank], w->sent,
+                      w->received, NULL);
 }
 
 /* The bytes that cross, in one piece for each other rank, the next one first. */
 static void run_copies(const work *w) {
   shared *s = w->r->of;
-  int64_t piece = w->r->crossing_bytes / (s->ranks > 1 ? s->ranks - 1 : 1) / 256 * 256;
-  for (int i = 1; i < s->ranks; i++) {
-    int to = (w->r->rank + i) % s->ranks;
-    if (piece > 0)
-      harness_must(llrt_memory_copy(s->device[w->r->rank],
-                                    (char *)s->destinations[to] + (i - 1) * piece,
-                                    (char *)s->sources[w->r->rank] + (i - 1) * piece, (size_t)piece,
-                                    LLRT_COPY_ON_DEVICE, NULL),
-                   "copy to a peer");
+  for (int i = 1; i < s->problem.ranks; i++) {
+    int to = (w->r->rank + i) % s->problem.ranks;
+    if (w->sent[to] > 0)
+      copy_on_device(w->r, s->destinations[to], s->sources[w->r->rank], (int64_t)w->sent[to]);
   }
 }
 
@@ -222,19 +158,17 @@ static void open_rank(rank_run *r, llrt_context **context) {
   harness_must(llrt_context_create(NULL, context), "context");
   harness_must(llrt_device_open(*context, r->device, NULL, &s->device[r->rank]), r->device);
   llrt_device *device = s->device[r->rank];
-  r->source_bytes = part_bytes(s, &s->source, LLRT_BF16, r->rank);
-  r->destination_bytes = part_bytes(s, &s->destination, s->c->to, r->rank);
-  harness_must(llrt_comm_signal_bytes(s->ranks, &bytes), "signals");
+  r->source_bytes = reshard_problem_bytes(&s->problem, false, r->rank);
+  r->destination_bytes = reshard_problem_bytes(&s->problem, true, r->rank);
+  harness_must(llrt_comm_signal_bytes(s->problem.ranks, &bytes), "signals");
   harness_must(llrt_memory_allocate(device, bytes, &s->signals[r->rank]), "memory");
   harness_must(llrt_memory_set(device, s->signals[r->rank], 0, bytes, NULL), "memory");
-  harness_must(llrt_memory_allocate(device, (size_t)r->source_bytes, &s->sources[r->rank]),
+  harness_must(llrt_memory_allocate(device, room(r->source_bytes), &s->sources[r->rank]), "memory");
+  harness_must(llrt_memory_allocate(device, room(r->destination_bytes), &s->destinations[r->rank]),
                "memory");
-  harness_must(
-      llrt_memory_allocate(device, (size_t)r->destination_bytes, &s->destinations[r->rank]),
-      "memory");
   fill_source(r);
   pthread_barrier_wait(&s->together);
-  for (int other = 0; other < s->ranks && s->options->by_peers; other++)
+  for (int other = 0; other < s->problem.ranks && s->options->by_peers; other++)
     harness_must(llrt_device_reach_peer(device, s->device[other]), "peer");
   if (r->rank == 0 && s->options->by_nccl)
     for (int i = 0; i < 2; i++)
@@ -253,6 +187,15 @@ static void close_rank(rank_run *r, llrt_context **context) {
   llrt_context_destroy(context);
 }
 
+static llrt_reshard_desc describe(const shared *s) {
+  return (llrt_reshard_desc){.source = &s->problem.source,
+                             .destination = &s->problem.destination,
+                             .shape = s->problem.shape,
+                             .source_dtype = LLRT_BF16,
+                             .destination_dtype = s->problem.c->to,
+                             .parts = s->options->parts};
+}
+
 /* Runs the case by one path and compares the result; the time of a run, or 0. */
 static double run_path(rank_run *r, bool by_nccl) {
   shared *s = r->of;
@@ -261,19 +204,17 @@ static double run_path(rank_run *r, bool by_nccl) {
   double time = 0;
   const llrt_comm_params params = {.size = sizeof params,
                                    .rank = r->rank,
-                                   .ranks = s->ranks,
+                                   .ranks = s->problem.ranks,
                                    .signals = by_nccl ? NULL : s->signals,
                                    .timeout_ms = SIGNAL_TIMEOUT_MS,
                                    .nccl_id = by_nccl ? &s->id[0] : NULL,
                                    .nccl_library = s->options->nccl};
-  const llrt_reshard_desc desc = {.source = &s->source,
-                                  .destination = &s->destination,
-                                  .shape = s->shape,
-                                  .source_dtype = LLRT_BF16,
-                                  .destination_dtype = s->c->to,
-                                  .parts = s->options->parts};
+  const llrt_reshard_desc desc = describe(s);
+  llrt_reshard_info info = {.size = sizeof info};
   harness_must(llrt_comm_create(s->device[r->rank], &params, &comm), "communicator");
-  harness_must(llrt_reshard_prepare(comm, &desc, NULL, &reshard), s->c->name);
+  harness_must(llrt_reshard_prepare(comm, &desc, NULL, &reshard), s->problem.c->name);
+  harness_must(llrt_reshard_get(reshard, &info), "info");
+  if (by_nccl) r->parts = info.parts;
   const work w = {.r = r, .reshard = reshard};
   forget_destination(r);
   run_fused(&w);
@@ -288,14 +229,14 @@ static double run_path(rank_run *r, bool by_nccl) {
 }
 
 /* NCCL's own calls, on GPUs. */
-static double measure_bare(rank_run *r) {
+static double measure_bare(rank_run *r, work *w) {
   shared *s = r->of;
   cuda_driver driver;
   if (strncmp(r->device, "cuda:", 5) != 0) return 0;
   cuda_driver_open(r->device, &driver);
-  nccl_calls *calls = nccl_calls_open(s->options->nccl, &s->id[1], r->rank, s->ranks);
-  const work w = {.r = r, .calls = calls};
-  double time = measure(r, &w, run_bare);
+  nccl_calls *calls = nccl_calls_open(s->options->nccl, &s->id[1], r->rank, s->problem.ranks);
+  w->calls = calls;
+  double time = measure(r, w, run_bare);
   harness_must(llrt_stream_synchronize(s->device[r->rank], NULL), "synchronize");
   pthread_barrier_wait(&s->together);
   nccl_calls_close(calls);
@@ -303,100 +244,105 @@ static double measure_bare(rank_run *r) {
   return time;
 }
 
+/* What a copy takes that reads and writes as many bytes as both parts have. */
+static double measure_local(rank_run *r, const work *w) {
+  int64_t copied = smaller(r->source_bytes, r->destination_bytes);
+  double time = measure(r, w, run_local);
+  if (copied == 0) return time;
+  return time * (double)(r->source_bytes + r->destination_bytes) / (2.0 * (double)copied);
+}
+
+static void measure_beside(rank_run *r) {
+  const shared *s = r->of;
+  work w = {.r = r};
+  for (int other = 0; other < s->problem.ranks; other++) {
+    w.sent[other] = (size_t)reshard_problem_crossing(&s->problem, r->rank, other);
+    w.received[other] = (size_t)reshard_problem_crossing(&s->problem, other, r->rank);
+  }
+  r->us.local = measure_local(r, &w);
+  if (s->options->by_peers) r->us.copies = measure(r, &w, run_copies);
+  if (s->options->by_nccl && reshard_problem_busiest(&s->problem) > 0)
+    r->us.bare = measure_bare(r, &w);
+}
+
 static void *rank_main(void *data) {
   rank_run *r = data;
   shared *s = r->of;
   llrt_context *context;
   open_rank(r, &context);
-  if (s->options->by_peers) r->peers = run_path(r, false);
-  if (s->options->by_nccl) r->nccl = run_path(r, true);
-  if (!s->options->check_only) {
-    const work w = {.r = r};
-    r->local = measure(r, &w, run_local);
-    if (s->options->by_peers) r->copies = measure(r, &w, run_copies);
-    if (s->options->by_nccl && r->crossing_bytes > 0) r->bare = measure_bare(r);
-  }
+  if (s->options->by_peers) r->us.peers = run_path(r, false);
+  if (s->options->by_nccl) r->us.nccl = run_path(r, true);
+  if (!s->options->check_only) measure_beside(r);
   close_rank(r, &context);
   return NULL;
 }
 
 /* ---- cases ---- */
 
-/* Bytes that cross from a rank: all of its part but what it keeps itself. */
-static int64_t crossing(const shared *s) {
-  int64_t elements = 1;
-  for (int axis = 0; axis < s->c->rank; axis++) elements *= s->shape[axis];
-  int64_t part = elements / s->ranks / s->ranks * (s->ranks - 1);
-  bool split = s->source.n_splits > 0;
-  return split ? part * llrt_dtype_bits(s->c->to) / 8 : 0;
-}
-
-/* A tensor of which each rank's part of the source has about `bytes` bytes. */
-static void choose_shape(const reshard_case *c, int64_t bytes, int ranks, shared *s) {
-  int64_t elements = bytes / 2 * (s->source.n_splits ? ranks : 1), side = 64 * ranks;
-  if (c->rank == 4) {
-    s->shape[0] = 4 * ranks;
-    s->shape[1] = 8 * ranks;
-    s->shape[3] = 128;
-    s->shape[2] = elements / s->shape[0] / s->shape[1] / 128;
-    if (s->shape[2] < 1) s->shape[2] = 1;
-    return;
-  }
-  while (4 * side * side <= elements) side *= 2;
-  s->shape[0] = s->shape[1] = side;
-}
-
 static double larger(double a, double b) { return a > b ? a : b; }
 
 static void take_slower(const rank_run *r, rank_run *slowest) {
   slowest->wrong += r->wrong;
-  slowest->peers = larger(slowest->peers, r->peers);
-  slowest->nccl = larger(slowest->nccl, r->nccl);
-  slowest->local = larger(slowest->local, r->local);
-  slowest->copies = larger(slowest->copies, r->copies);
-  slowest->bare = larger(slowest->bare, r->bare);
+  slowest->parts = r->parts > slowest->parts ? r->parts : slowest->parts;
+  slowest->us.peers = larger(slowest->us.peers, r->us.peers);
+  slowest->us.nccl = larger(slowest->us.nccl, r->us.nccl);
+  slowest->us.local = larger(slowest->us.local, r->us.local);
+  slowest->us.copies = larger(slowest->us.copies, r->us.copies);
+  slowest->us.bare = larger(slowest->us.bare, r->us.bare);
+}
+
+/* By both paths, of what llrt_reshard_explain says; 0: nothing. */
+static void predict(const shared *s, times *out) {
+  static const char line[] = "by peers' memory ";
+  const llrt_reshard_desc desc = describe(s);
+  char text[8192];
+  size_t length;
+  *out = (times){.peers = 0};
+  if (llrt_reshard_explain(&desc, 0, 0, text, sizeof text, &length) != LLRT_OK) return;
+  const char *at = strstr(text, line);
+  if (!at || sscanf(at + strlen(line), "%lf us, by NCCL %lf us", &out->peers, &out->nccl) != 2)
+    *out = (times){.peers = 0};
 }
 
 /* By NCCL also as a share of what its bare calls and a copy in memory take. */
-static void print_case(const rank_run *r, int64_t moved) {
-  printf("%-30s %s", r->of->c->name, r->wrong ? "WRONG" : "right");
-  if (r->peers > 0) printf("  peers %9.1f us %7.1f GB/s", r->peers, (double)moved / r->peers / 1e3);
-  if (r->nccl > 0) printf("  NCCL %9.1f us %7.1f GB/s", r->nccl, (double)moved / r->nccl / 1e3);
-  if (r->bare > 0)
-    printf("  bare %9.1f us, with a copy %.2f", r->bare, (r->bare + r->local) / r->nccl);
-  if (r->copies > 0) printf("  copies to peers %9.1f us", r->copies);
-  if (r->local > 0) printf("  local copy %9.1f us", r->local);
+static void print_case(const shared *s, const rank_run *r, double moved) {
+  const times *us = &r->us;
+  times model;
+  predict(s, &model);
+  printf("%-28s %s", s->problem.c->name, r->wrong ? "WRONG" : "right");
+  if (us->peers > 0)
+    printf("  peers %9.1f us %7.1f GB/s, model %9.1f", us->peers, moved / us->peers / 1e3,
+           model.peers);
+  if (us->nccl > 0)
+    printf("  NCCL %9.1f us %7.1f GB/s, parts %d, model %9.1f", us->nccl, moved / us->nccl / 1e3,
+           r->parts, model.nccl);
+  if (us->bare > 0)
+    printf("  bare %9.1f us, with a copy %.3f", us->bare, (us->bare + us->local) / us->nccl);
+  if (us->copies > 0) printf("  copies to peers %9.1f us", us->copies);
+  if (us->local > 0) printf("  local copy %9.1f us", us->local);
   printf("\n");
   fflush(stdout);
 }
 
 static bool run_case(const harness_options *options, const reshard_case *c, int ranks,
                      char devices[][32], int64_t bytes) {
-  shared s = {.options = options, .c = c, .ranks = ranks};
-  rank_run run[MAX_RANKS];
+  shared s = {.options = options};
+  rank_run run[MAX_RANKS], slowest = {.of = &s};
   pthread_t thread[MAX_RANKS];
-  llrt_mesh mesh;
-  char text[32];
-  snprintf(text, sizeof text, "mesh(a=%d)", ranks);
-  harness_must(llrt_mesh_parse(text, &mesh), "mesh");
-  harness_must(llrt_sharding_parse(c->source, &mesh, c->rank, NULL, &s.source), c->source);
-  harness_must(llrt_sharding_parse(c->destination, &mesh, c->rank, NULL, &s.destination),
-               c->destination);
-  choose_shape(c, bytes, ranks, &s);
+  if (!reshard_problem_make(c, ranks, bytes, options->seed, &s.problem)) return true;
   pthread_barrier_init(&s.together, NULL, (unsigned)ranks);
   for (int r = 0; r < ranks; r++) {
-    run[r] = (rank_run){.of = &s, .rank = r, .crossing_bytes = crossing(&s)};
+    run[r] = (rank_run){.of = &s, .rank = r};
     memcpy(run[r].device, devices[r], sizeof run[r].device);
     if (pthread_create(&thread[r], NULL, rank_main, &run[r]) != 0) exit(1);
   }
-  rank_run slowest = {.of = &s};
   for (int r = 0; r < ranks; r++) {
     pthread_join(thread[r], NULL);
     take_slower(&run[r], &slowest);
   }
   pthread_barrier_destroy(&s.together);
-  int64_t crosses = crossing(&s);
-  print_case(&slowest, crosses ? crosses : run[0].destination_bytes * 2);
+  int64_t crosses = reshard_problem_busiest(&s.problem);
+  print_case(&s, &slowest, (double)(crosses ? crosses : run[0].destination_bytes * 2));
   return slowest.wrong == 0;
 }
 
@@ -409,10 +355,11 @@ int bench_reshard(int argc, char *argv[]) {
   if (options.n_sizes == 0) options.size[options.n_sizes++] = MIB(1024);
   for (int size = 0; size < options.n_sizes; size++) {
     printf("reshard: %d ranks, %lld bytes a rank\n", ranks, (long long)options.size[size]);
-    for (int i = 0; i < CASE_COUNT; i++) {
-      if (options.only && !strstr(cases[i].name, options.only)) continue;
-      if (options.list) printf("%s\n", cases[i].name);
-      else right &= run_case(&options, &cases[i], ranks, devices, options.size[size]);
+    for (int i = 0; i < reshard_case_count; i++) {
+      const reshard_case *c = &reshard_cases[i];
+      if (options.only && !strstr(c->name, options.only)) continue;
+      if (options.list) printf("%s\n", c->name);
+      else right &= run_case(&options, c, ranks, devices, options.size[size]);
     }
   }
   return !right;

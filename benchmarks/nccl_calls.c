@@ -78,6 +78,30 @@ void nccl_calls_all_to_all(const nccl_calls *calls, const void *from, void *to, 
   must(calls->group_end(), "ncclGroupEnd");
 }
 
+static size_t begin_of(const size_t *bytes, int rank) {
+  size_t begin = 0;
+  for (int i = 0; i < rank; i++) begin += bytes[i];
+  return begin;
+}
+
+void nccl_calls_exchange(const nccl_calls *calls, const void *from, void *to, const size_t *sent,
+                         const size_t *received, void *stream) {
+  must(calls->group_start(), "ncclGroupStart");
+  for (int i = 1; i < calls->ranks; i++) {
+    int next = (calls->rank + i) % calls->ranks;
+    int before = (calls->rank + calls->ranks - i) % calls->ranks;
+    if (sent[next] > 0)
+      must(calls->send((const char *)from + begin_of(sent, next), sent[next], UINT8, next,
+                       calls->comm, stream),
+           "ncclSend");
+    if (received[before] > 0)
+      must(calls->receive((char *)to + begin_of(received, before), received[before], UINT8, before,
+                          calls->comm, stream),
+           "ncclRecv");
+  }
+  must(calls->group_end(), "ncclGroupEnd");
+}
+
 int nccl_calls_version(const nccl_calls *calls) {
   int version = 0;
   must(calls->version(&version), "ncclGetVersion");

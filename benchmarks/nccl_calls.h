@@ -17,6 +17,11 @@ void nccl_calls_close(nccl_calls *calls);
 void nccl_calls_all_to_all(const nccl_calls *calls, const void *from, void *to, size_t piece,
                            void *stream);
 
+/* The same of other sizes: sent[i] bytes to rank i, which lie behind those to the ranks before it,
+ * and received[i] from it, likewise. 0: no message. */
+void nccl_calls_exchange(const nccl_calls *calls, const void *from, void *to, const size_t *sent,
+                         const size_t *received, void *stream);
+
 /* ncclGetVersion's number. */
 int nccl_calls_version(const nccl_calls *calls);
 

@@ -92,9 +92,10 @@ def run_rank(rank, options):
         dist.destroy_process_group()
         return
     ranks, elements = options.ranks, (options.mib << 20) // 2 * options.ranks
-    side = 64 * ranks
-    while 4 * side * side <= elements:
-        side *= 2
+    sides, axis = [64 * ranks] * 2, 1  # as in benchmarks/reshard_case.c
+    while 2 * sides[0] * sides[1] <= elements:
+        sides[axis] *= 2
+        axis = 1 - axis
     heads = (4 * ranks, 8 * ranks, max(1, elements // (32 * ranks * ranks * 128)), 128)
 
     def report(name, bare, full):
@@ -105,7 +106,7 @@ def run_rank(rank, options):
         flat, other = part.reshape(-1), torch.empty_like(part.reshape(-1))
         return measure(lambda: dist.all_to_all_single(other, flat), options, torch, dist)
 
-    tensor = whole((side, side), torch, "cuda")
+    tensor = whole(tuple(sides), torch, "cuda")
     part, wanted = tensor.chunk(ranks, 0)[rank].contiguous(), tensor.chunk(ranks, 1)[rank].contiguous()
     del tensor
     for name, transposed in (("rows to columns, transposed", True), ("rows to columns", False)):

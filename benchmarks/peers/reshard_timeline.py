@@ -59,10 +59,10 @@ class Trial:
         if rank == 4:
             shape = [4 * ranks, 8 * ranks, max(1, elements // (32 * ranks * ranks * 128)), 128]
         else:
-            side = 64 * ranks
-            while 4 * side * side <= elements:
-                side *= 2
-            shape = [side, side]
+            shape, axis = [64 * ranks] * 2, 1  # as in benchmarks/reshard_case.c
+            while 2 * shape[0] * shape[1] <= elements:
+                shape[axis] *= 2
+                axis = 1 - axis
         self.bytes = 2 * (shape[0] * shape[1] * (shape[2] * shape[3] if rank == 4 else 1)) // ranks
         self.shape = (ctypes.c_int64 * MAX_RANK)(*shape)
         mesh = ctypes.create_string_buffer(1 << 14)

@@ -1,0 +1,201 @@
+#include "reshard_case.h"
+
+#include "harness.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Keys of a cache, [tokens, heads, dim]: blocks of 16 tokens, each head's together, and blocks of
+ * 32, each token's together. */
+#define KEYS_BY_HEAD "storage(rank=3, digits=[dim2:rest, dim0:16, dim1:rest, dim0:rest])"
+#define KEYS_BY_TOKEN "storage(rank=3, digits=[dim2:rest, dim1:rest, dim0:32, dim0:rest])"
+enum { TOKENS_MULTIPLE = 64, HEADS = 8 /* of a rank */, DIM = 128 };
+
+const reshard_case reshard_cases[] = {
+    {"rows to columns, transposed", "P(a, None) o row_major", "P(None, a) o col_major", 2,
+     LLRT_BF16, RESHARD_ALL, RESHARD_ALL},
+    {"rows to columns", "P(a, None) o row_major", "P(None, a) o row_major", 2, LLRT_BF16,
+     RESHARD_ALL, RESHARD_ALL},
+    {"Shard(0) to Shard(1)", "P(a) o row_major", "P(None, a) o row_major", 4, LLRT_BF16,
+     RESHARD_ALL, RESHARD_ALL},
+    {"replicated to sharded", "P(None, None) o row_major", "P(a, None) o row_major", 2, LLRT_BF16,
+     RESHARD_ALL, RESHARD_ALL},
+    {"rows to columns, e4m3", "P(a, None) o row_major", "P(None, a) o col_major", 2, LLRT_E4M3,
+     RESHARD_ALL, RESHARD_ALL},
+    {"keys, fewer heads a rank", "P(dp, a) o " KEYS_BY_HEAD, "P(None, a) o " KEYS_BY_TOKEN, 3,
+     LLRT_BF16, RESHARD_IN_TWO, RESHARD_ALL},
+    {"keys, fewer heads, e4m3", "P(dp, a) o " KEYS_BY_HEAD, "P(None, a) o " KEYS_BY_TOKEN, 3,
+     LLRT_E4M3, RESHARD_IN_TWO, RESHARD_ALL},
+    {"keys to other ranks", "P(None, a) o " KEYS_BY_HEAD, "P(None, a) o " KEYS_BY_TOKEN, 3,
+     LLRT_BF16, RESHARD_FIRST_HALF, RESHARD_LAST_HALF},
+};
+const int reshard_case_count = sizeof reshard_cases / sizeof reshard_cases[0];
+
+/* ---- shardings and shapes ---- */
+
+static llrt_mesh make_mesh(reshard_ranks of, int ranks) {
+  static const char *const texts[] = {"mesh(a=%d)", "mesh(dp=2, a=%d)", "mesh(a=%d)",
+                                      "mesh(a=%d) + %d"};
+  llrt_mesh mesh;
+  char text[48];
+  snprintf(text, sizeof text, texts[of], of == RESHARD_ALL ? ranks : ranks / 2, ranks / 2);
+  harness_must(llrt_mesh_parse(text, &mesh), "mesh");
+  return mesh;
+}
+
+static void choose_shape(const reshard_case *c, int64_t elements, reshard_problem *p) {
+  int64_t *shape = p->shape, unit = 64 * p->ranks;
+  if (c->rank == 2) {
+    shape[0] = shape[1] = unit;
+    for (int axis = 1; 2 * shape[0] * shape[1] <= elements; axis = !axis) shape[axis] *= 2;
+    return;
+  }
+  if (c->rank == 4) {
+    shape[0] = 4 * p->ranks;
+    shape[1] = 8 * p->ranks;
+    shape[3] = 128;
+    shape[2] = elements / shape[0] / shape[1] / 128;
+    if (shape[2] < 1) shape[2] = 1;
+    return;
+  }
+  shape[1] = HEADS * p->ranks;
+  shape[2] = DIM;
+  shape[0] = elements / shape[1] / DIM / TOKENS_MULTIPLE * TOKENS_MULTIPLE;
+  if (shape[0] == 0) shape[0] = TOKENS_MULTIPLE;
+}
+
+bool reshard_problem_make(const reshard_case *c, int ranks, int64_t bytes, uint64_t seed,
+                          reshard_problem *out) {
+  const llrt_mesh from = make_mesh(c->from_ranks, ranks), to = make_mesh(c->to_ranks, ranks);
+  if (ranks % 2 != 0 && (c->from_ranks != RESHARD_ALL || c->to_ranks != RESHARD_ALL)) return false;
+  *out = (reshard_problem){.c = c, .ranks = ranks, .seed = seed};
+  harness_must(llrt_sharding_parse(c->source, &from, c->rank, NULL, &out->source), c->source);
+  harness_must(llrt_sharding_parse(c->destination, &to, c->rank, NULL, &out->destination),
+               c->destination);
+  choose_shape(c, bytes / 2 * (out->source.n_splits ? llrt_mesh_devices(&from) : 1), out);
+  return true;
+}
+
+/* false: the rank is not of the mesh. */
+static bool find_part(const reshard_problem *p, bool destination, int rank, llrt_part *part,
+                      llrt_storage_binding *binding) {
+  const llrt_sharding *sharding = destination ? &p->destination : &p->source;
+  int64_t first = sharding->mesh.first;
+  if (rank < first || rank >= first + llrt_mesh_devices(&sharding->mesh)) return false;
+  harness_must(llrt_sharding_part(sharding, p->shape, rank, part), "part");
+  harness_must(llrt_storage_bind(&sharding->storage, sharding->rank, part->extent, NULL, binding),
+               "bind");
+  return true;
+}
+
+int64_t reshard_problem_bytes(const reshard_problem *p, bool destination, int rank) {
+  llrt_part part;
+  llrt_storage_binding binding;
+  int64_t bytes;
+  if (!find_part(p, destination, rank, &part, &binding)) return 0;
+  harness_must(
+      llrt_storage_bytes(&binding, llrt_dtype_bits(destination ? p->c->to : LLRT_BF16), &bytes),
+      "bytes");
+  return bytes;
+}
+
+/* Elements that both have. */
+static int64_t common(const reshard_problem *p, const llrt_part *a, const llrt_part *b) {
+  int64_t elements = 1;
+  for (int axis = 0; axis < p->c->rank; axis++) {
+    int64_t begin = a->begin[axis] > b->begin[axis] ? a->begin[axis] : b->begin[axis];
+    int64_t a_end = a->begin[axis] + a->extent[axis], b_end = b->begin[axis] + b->extent[axis];
+    int64_t end = a_end < b_end ? a_end : b_end;
+    elements *= end > begin ? end - begin : 0;
+  }
+  return elements;
+}
+
+int64_t reshard_problem_crossing(const reshard_problem *p, int from, int to) {
+  llrt_part source, destination;
+  llrt_storage_binding binding;
+  if (from == to || p->source.n_splits == 0 || !find_part(p, false, from, &source, &binding) ||
+      !find_part(p, true, to, &destination, &binding))
+    return 0;
+  return common(p, &source, &destination) * llrt_dtype_bits(p->c->to) / 8;
+}
+
+int64_t reshard_problem_busiest(const reshard_problem *p) {
+  int64_t most = 0;
+  for (int rank = 0; rank < p->ranks; rank++) {
+    int64_t out = 0, in = 0;
+    for (int other = 0; other < p->ranks; other++) {
+      out += reshard_problem_crossing(p, rank, other);
+      in += reshard_problem_crossing(p, other, rank);
+    }
+    if (out > most) most = out;
+    if (in > most) most = in;
+  }
+  return most;
+}
+
+/* ---- elements ---- */
+
+/* Small integers, which every type holds. */
+static int value_at(const reshard_problem *p, const int64_t *coords) {
+  uint64_t number = p->seed;
+  for (int axis = 0; axis < p->c->rank; axis++)
+    number = number * (uint64_t)p->shape[axis] + (uint64_t)coords[axis];
+  return (int)(harness_mix(number) & 7);
+}
+
+static unsigned code_of(llrt_dtype dtype, int value) {
+  static const uint16_t bf16[] = {0, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0};
+  static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44, 0x48, 0x4a, 0x4c, 0x4e};
+  return dtype == LLRT_BF16 ? bf16[value] : e4m3[value];
+}
+
+/* Of element i of a part, its last axis fastest: where it lies, and what it is. */
+static int64_t locate(const reshard_problem *p, bool destination, const llrt_part *part,
+                      const llrt_storage_binding *binding, int64_t i, unsigned *code) {
+  const llrt_sharding *sharding = destination ? &p->destination : &p->source;
+  llrt_dtype dtype = destination ? p->c->to : LLRT_BF16;
+  int64_t local[LLRT_MAX_RANK], coords[LLRT_MAX_RANK];
+  for (int axis = sharding->rank - 1; axis >= 0; axis--) {
+    local[axis] = i % part->extent[axis];
+    coords[axis] = part->begin[axis] + local[axis];
+    i /= part->extent[axis];
+  }
+  *code = code_of(dtype, value_at(p, coords));
+  return llrt_storage_offset(&sharding->storage, binding, local) * (llrt_dtype_bits(dtype) / 8);
+}
+
+static int64_t elements_of(const llrt_part *part, int rank) {
+  int64_t elements = 1;
+  for (int axis = 0; axis < rank; axis++) elements *= part->extent[axis];
+  return elements;
+}
+
+void reshard_problem_fill(const reshard_problem *p, int rank, uint8_t *bytes) {
+  llrt_part part;
+  llrt_storage_binding binding;
+  if (!find_part(p, false, rank, &part, &binding)) return;
+  int64_t elements = elements_of(&part, p->c->rank);
+#pragma omp parallel for
+  for (int64_t i = 0; i < elements; i++) {
+    unsigned code;
+    int64_t at = locate(p, false, &part, &binding, i, &code);
+    memcpy(bytes + at, &code, 2); /* little-endian */
+  }
+}
+
+int64_t reshard_problem_compare(const reshard_problem *p, int rank, const uint8_t *bytes) {
+  llrt_part part;
+  llrt_storage_binding binding;
+  int64_t wrong = 0;
+  if (!find_part(p, true, rank, &part, &binding)) return 0;
+  int64_t elements = elements_of(&part, p->c->rank);
+  size_t width = (size_t)llrt_dtype_bits(p->c->to) / 8;
+#pragma omp parallel for reduction(+ : wrong)
+  for (int64_t i = 0; i < elements; i++) {
+    unsigned code;
+    int64_t at = locate(p, true, &part, &binding, i, &code);
+    wrong += memcmp(bytes + at, &code, width) != 0;
+  }
+  return wrong;
+}

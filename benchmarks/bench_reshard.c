@@ -18,6 +18,9 @@
 
 enum { MAX_RANKS = 8, SIGNAL_TIMEOUT_MS = 20000, LEAST_BYTES = 256 };
 
+/* Peers' memory is written, or read; or NCCL's messages. */
+typedef enum way { BY_WRITING, BY_READING, BY_NCCL } way;
+
 /* One run of one case, shared by its ranks. */
 typedef struct shared {
   const harness_options *options;
@@ -29,7 +32,7 @@ typedef struct shared {
 } shared;
 
 typedef struct times {
-  double peers, nccl, local, copies, bare; /* us; 0: not measured */
+  double peers, reading, nccl, local, copies, bare; /* us; 0: not measured */
 } times;
 
 typedef struct rank_run {
@@ -40,6 +43,10 @@ typedef struct rank_run {
   int parts;                                      /* of NCCL's messages */
   times us;
 } rank_run;
+
+static bool reaches(const harness_options *options) {
+  return options->by_peers || options->by_reading;
+}
 
 static size_t room(int64_t bytes) { return (size_t)(bytes < LEAST_BYTES ? LEAST_BYTES : bytes); }
 
@@ -168,7 +175,7 @@ static void open_rank(rank_run *r, llrt_context **context) {
                "memory");
   fill_source(r);
   pthread_barrier_wait(&s->together);
-  for (int other = 0; other < s->problem.ranks && s->options->by_peers; other++)
+  for (int other = 0; other < s->problem.ranks && reaches(s->options); other++)
     harness_must(llrt_device_reach_peer(device, s->device[other]), "peer");
   if (r->rank == 0 && s->options->by_nccl)
     for (int i = 0; i < 2; i++)
@@ -187,18 +194,21 @@ static void close_rank(rank_run *r, llrt_context **context) {
   llrt_context_destroy(context);
 }
 
-static llrt_reshard_desc describe(const shared *s) {
+static llrt_reshard_desc describe(const shared *s, way by) {
   return (llrt_reshard_desc){.source = &s->problem.source,
                              .destination = &s->problem.destination,
                              .shape = s->problem.shape,
                              .source_dtype = LLRT_BF16,
                              .destination_dtype = s->problem.c->to,
+                             .path = by == BY_NCCL ? LLRT_RESHARD_NCCL : LLRT_RESHARD_CHOOSE,
+                             .access = by == BY_READING ? LLRT_RESHARD_READ : LLRT_RESHARD_WRITE,
                              .parts = s->options->parts};
 }
 
 /* Runs the case by one path and compares the result; the time of a run, or 0. */
-static double run_path(rank_run *r, bool by_nccl) {
+static double run_path(rank_run *r, way by) {
   shared *s = r->of;
+  bool by_nccl = by == BY_NCCL;
   llrt_comm *comm;
   llrt_reshard *reshard;
   double time = 0;
@@ -209,7 +219,7 @@ static double run_path(rank_run *r, bool by_nccl) {
                                    .timeout_ms = SIGNAL_TIMEOUT_MS,
                                    .nccl_id = by_nccl ? &s->id[0] : NULL,
                                    .nccl_library = s->options->nccl};
-  const llrt_reshard_desc desc = describe(s);
+  const llrt_reshard_desc desc = describe(s, by);
   llrt_reshard_info info = {.size = sizeof info};
   harness_must(llrt_comm_create(s->device[r->rank], &params, &comm), "communicator");
   harness_must(llrt_reshard_prepare(comm, &desc, NULL, &reshard), s->problem.c->name);
@@ -260,7 +270,7 @@ static void measure_beside(rank_run *r) {
     w.received[other] = (size_t)reshard_problem_crossing(&s->problem, other, r->rank);
   }
   r->us.local = measure_local(r, &w);
-  if (s->options->by_peers) r->us.copies = measure(r, &w, run_copies);
+  if (reaches(s->options)) r->us.copies = measure(r, &w, run_copies);
   if (s->options->by_nccl && reshard_problem_busiest(&s->problem) > 0)
     r->us.bare = measure_bare(r, &w);
 }
@@ -270,8 +280,9 @@ static void *rank_main(void *data) {
   shared *s = r->of;
   llrt_context *context;
   open_rank(r, &context);
-  if (s->options->by_peers) r->us.peers = run_path(r, false);
-  if (s->options->by_nccl) r->us.nccl = run_path(r, true);
+  if (s->options->by_peers) r->us.peers = run_path(r, BY_WRITING);
+  if (s->options->by_reading) r->us.reading = run_path(r, BY_READING);
+  if (s->options->by_nccl) r->us.nccl = run_path(r, BY_NCCL);
   if (!s->options->check_only) measure_beside(r);
   close_rank(r, &context);
   return NULL;
@@ -285,6 +296,7 @@ static void take_slower(const rank_run *r, rank_run *slowest) {
   slowest->wrong += r->wrong;
   slowest->parts = r->parts > slowest->parts ? r->parts : slowest->parts;
   slowest->us.peers = larger(slowest->us.peers, r->us.peers);
+  slowest->us.reading = larger(slowest->us.reading, r->us.reading);
   slowest->us.nccl = larger(slowest->us.nccl, r->us.nccl);
   slowest->us.local = larger(slowest->us.local, r->us.local);
   slowest->us.copies = larger(slowest->us.copies, r->us.copies);
@@ -294,7 +306,7 @@ static void take_slower(const rank_run *r, rank_run *slowest) {
 /* By both paths, of what llrt_reshard_explain says; 0: nothing. */
 static void predict(const shared *s, times *out) {
   static const char line[] = "by peers' memory ";
-  const llrt_reshard_desc desc = describe(s);
+  const llrt_reshard_desc desc = describe(s, BY_WRITING);
   char text[8192];
   size_t length;
   *out = (times){.peers = 0};
@@ -313,6 +325,8 @@ static void print_case(const shared *s, const rank_run *r, double moved) {
   if (us->peers > 0)
     printf("  peers %9.1f us %7.1f GB/s, model %9.1f", us->peers, moved / us->peers / 1e3,
            model.peers);
+  if (us->reading > 0)
+    printf("  reading %9.1f us %7.1f GB/s", us->reading, moved / us->reading / 1e3);
   if (us->nccl > 0)
     printf("  NCCL %9.1f us %7.1f GB/s, parts %d, model %9.1f", us->nccl, moved / us->nccl / 1e3,
            r->parts, model.nccl);

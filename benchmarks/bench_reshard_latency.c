@@ -21,6 +21,9 @@ static const struct {
              {"rows to columns, transposed", "P(None, a) o col_major"}};
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
+/* Peers' memory is written, or read; or NCCL's messages. */
+typedef enum way { BY_WRITING, BY_READING, BY_NCCL } way;
+
 typedef struct shared {
   const harness_options *options;
   int ranks, of; /* of: the case */
@@ -45,7 +48,7 @@ typedef struct rank_run {
   cuda_graphs *graphs; /* NULL: no GPU */
   void *stream;
   int64_t bytes, wrong; /* bytes of a part */
-  times peers, nccl, bare;
+  times peers, reading, nccl, bare;
 } rank_run;
 
 /* What is timed. */
@@ -166,8 +169,9 @@ static void measure_all(rank_run *r, const work *w, times *out) {
 
 /* ---- a rank ---- */
 
-static void run_path(rank_run *r, bool by_nccl, times *out) {
+static void run_path(rank_run *r, way by, times *out) {
   shared *s = r->of;
+  bool by_nccl = by == BY_NCCL;
   llrt_comm *comm;
   llrt_reshard *reshard;
   const int64_t shape[2] = {s->ranks, s->ranks * s->columns};
@@ -182,7 +186,8 @@ static void run_path(rank_run *r, bool by_nccl, times *out) {
                                   .destination = &s->destination,
                                   .shape = shape,
                                   .source_dtype = LLRT_B16,
-                                  .destination_dtype = LLRT_B16};
+                                  .destination_dtype = LLRT_B16,
+                                  .access = by == BY_READING ? LLRT_RESHARD_READ : LLRT_RESHARD_WRITE};
   harness_must(llrt_comm_create(s->device[r->rank], &params, &comm), "communicator");
   harness_must(llrt_reshard_prepare(comm, &desc, r->stream, &reshard), "prepare");
   const work w = {.r = r, .reshard = reshard};
@@ -223,7 +228,8 @@ static void open_rank(rank_run *r, llrt_context **context) {
     for (int i = 0; i < 2; i++)
       harness_must(llrt_nccl_id_create(device, s->options->nccl, &s->id[i]), "NCCL");
   pthread_barrier_wait(&s->together);
-  for (int other = 0; other < s->ranks && s->options->by_peers; other++)
+  bool reaches = s->options->by_peers || s->options->by_reading;
+  for (int other = 0; other < s->ranks && reaches; other++)
     harness_must(llrt_device_reach_peer(device, s->device[other]), "peer");
   pthread_barrier_wait(&s->together);
 }
@@ -233,8 +239,9 @@ static void *rank_main(void *data) {
   shared *s = r->of;
   llrt_context *context;
   open_rank(r, &context);
-  if (s->options->by_peers) run_path(r, false, &r->peers);
-  if (s->options->by_nccl) run_path(r, true, &r->nccl);
+  if (s->options->by_peers) run_path(r, BY_WRITING, &r->peers);
+  if (s->options->by_reading) run_path(r, BY_READING, &r->reading);
+  if (s->options->by_nccl) run_path(r, BY_NCCL, &r->nccl);
   if (s->options->by_nccl && r->graphs && !s->options->check_only) run_bare(r);
   llrt_device *device = s->device[r->rank];
   pthread_barrier_wait(&s->together);
@@ -282,6 +289,7 @@ static bool run_case(const harness_options *options, int of, int ranks, char dev
     pthread_join(thread[r], NULL);
     slowest.wrong += run[r].wrong;
     take_slower(&run[r].peers, &slowest.peers);
+    take_slower(&run[r].reading, &slowest.reading);
     take_slower(&run[r].nccl, &slowest.nccl);
     take_slower(&run[r].bare, &slowest.bare);
   }
@@ -289,6 +297,7 @@ static bool run_case(const harness_options *options, int of, int ranks, char dev
   printf("%-28s %9lld B %s", cases[of].name, (long long)(s.columns * WIDTH),
          slowest.wrong ? "WRONG" : "right");
   print_times("peers", &slowest.peers);
+  print_times("reading", &slowest.reading);
   print_times("NCCL", &slowest.nccl);
   print_times("bare", &slowest.bare);
   printf("\n");

@@ -57,8 +57,8 @@ static const option_spec option_table[] = {
     {"processor-time", 0, NULL,
      "convert, host: of all threads, by turns with copies, least of each"},
     {"one-line", 0, NULL, "convert: time the one-line call, nothing prepared"},
-    {"path", 0, "peers|nccl|both",
-     "reshard: by peers' memory (default), by NCCL, or one after the other"},
+    {"path", 0, "peers|read|nccl|both|all",
+     "reshard: peers' memory is written (default), or read; by NCCL; written and by NCCL; all"},
     {"nccl", 0, "FILE", "reshard: the library (default: libnccl.so.2, as the loader finds it)"},
     {"parts", 0, "N", "reshard: of each message by NCCL (default: by the bytes)"},
     {"numbers", 0, "NAME=N[,NAME=N]", "plan with other tuned numbers (docs/tuning.md)"},
@@ -105,6 +105,14 @@ static void wrong_value(const char *name, int option, const char *value) {
 }
 
 /* A list of numbers of MiB, of KiB where a k follows, of bytes where a b does. */
+static void choose_paths(const char *name, const char *path, harness_options *out) {
+  bool both = path && strcmp(path, "both") == 0, all = path && strcmp(path, "all") == 0;
+  out->by_peers = !path || both || all || strcmp(path, "peers") == 0;
+  out->by_reading = all || (path && strcmp(path, "read") == 0);
+  out->by_nccl = both || all || (path && strcmp(path, "nccl") == 0);
+  if (!out->by_peers && !out->by_reading && !out->by_nccl) wrong_value(name, PATH, path);
+}
+
 static bool parse_sizes(const char *text, harness_options *out) {
   for (char *end; out->n_sizes < HARNESS_MAX_SIZES; text = end + 1) {
     long long number = strtoll(text, &end, 10);
@@ -163,10 +171,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
     wrong_value(c.name, TUNE, tune);
   if (tune) out->tune = strcmp(tune, "same") == 0 ? LLRT_TUNE_SAME : LLRT_TUNE_ANY_ORDER;
   number_of(c.name, &given, SPOIL, 0, INT64_MAX, 0);
-  out->by_nccl = path && strcmp(path, "peers") != 0;
-  out->by_peers = !path || strcmp(path, "nccl") != 0;
-  if (out->by_nccl && strcmp(path, "nccl") != 0 && strcmp(path, "both") != 0)
-    wrong_value(c.name, PATH, path);
+  choose_paths(c.name, path, out);
   if (given.value[SIZES] && !parse_sizes(given.value[SIZES], out))
     wrong_value(c.name, SIZES, given.value[SIZES]);
   out->parts = (int)number_of(c.name, &given, PARTS, 0, 8, 0);

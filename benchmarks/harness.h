@@ -33,14 +33,14 @@ typedef struct harness_options {
   bool check_only;                 /* no timing */
   bool whole;                      /* products: every element is compared, and runs at once are */
   bool list;                       /* name the cases, run none */
-  bool processor_time;    /* of all threads, by turns with copies, least of each: machines that are
-                             shared */
-  bool one_line;          /* convert: the one-line call, nothing is prepared */
-  bool by_peers, by_nccl; /* reshard: paths */
-  const char *nccl;       /* reshard: NCCL's library; NULL: as the loader finds it */
-  int parts;              /* reshard: llrt_reshard_desc.parts */
-  int repeat;             /* samples of each measurement */
-  double budget;          /* microseconds of one measurement, after three samples */
+  bool processor_time; /* of all threads, by turns with copies, least of each: machines that are
+                          shared */
+  bool one_line;       /* convert: the one-line call, nothing is prepared */
+  bool by_peers, by_reading, by_nccl; /* reshard: paths */
+  const char *nccl;                   /* reshard: NCCL's library; NULL: as the loader finds it */
+  int parts;                          /* reshard: llrt_reshard_desc.parts */
+  int repeat;                         /* samples of each measurement */
+  double budget;                      /* microseconds of one measurement, after three samples */
   uint64_t seed;
 } harness_options;
 

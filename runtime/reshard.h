@@ -61,7 +61,9 @@ typedef struct reshard_copies {
   const llrt_reshard_desc *desc;
   reshard_copy *copy; /* n of them, malloc'ed: whose struct this is frees it */
   int n, capacity;
-  bool joins; /* alike ones may be one launch's */
+  bool joins;   /* alike ones may be one launch's */
+  bool folds;   /* maps do not look at axes */
+  int n_folded; /* of them, the first */
 } reshard_copies;
 
 /* What stands for the address of positions (0, 1, 2, …) in indices, until they are there. */

@@ -118,14 +118,6 @@ static llrt_status launch_group(reshard_builder *b, reshard_copy *const *group, 
   return status;
 }
 
-/* Whether maps do not look at axes. */
-static bool folds(const llrt_reshard_desc *desc) {
-  for (int i = 0; i < desc->n_maps; i++)
-    if (desc->maps[i].kind != LLRT_MAP_XOR && desc->maps[i].kind != LLRT_MAP_WORD_BITS)
-      return false;
-  return true;
-}
-
 /* ---- scales ---- */
 
 /* From now on the scales of the group's boxes are in rows, box by box. */
@@ -170,7 +162,7 @@ static llrt_status launch_all(reshard_builder *b, reshard_copies *copies, bool m
   reshard_copy *group[RESHARD_MAX_WORDS / 2];
   llrt_device *device = b->reshard->comm->device;
   int first = 0, n;
-  for (int i = 0; i < copies->n && (!maps || folds(b->desc)); i++) reshard_fold(&copies->copy[i]);
+  if (!maps) copies->folds = true;
   if (!device->backend->meet) copies->joins = false; /* nothing writes lists */
   if (copies->joins && copies->n > 1 && !b->reshard->list)
     LLRT_TRY(

@@ -91,8 +91,16 @@ static bool may_join(const llrt_reshard_desc *desc) {
   return true;
 }
 
+/* A map that acts on elements, or on words of memory, does not look at axes. */
+static bool may_fold(const llrt_reshard_desc *desc) {
+  for (int i = 0; i < desc->n_maps; i++)
+    if (desc->maps[i].kind != LLRT_MAP_XOR && desc->maps[i].kind != LLRT_MAP_WORD_BITS)
+      return false;
+  return true;
+}
+
 void reshard_copies_init(reshard_copies *copies, const llrt_reshard_desc *desc) {
-  *copies = (reshard_copies){.desc = desc, .joins = may_join(desc)};
+  *copies = (reshard_copies){.desc = desc, .joins = may_join(desc), .folds = may_fold(desc)};
 }
 
 llrt_status reshard_new_copy(reshard_copies *copies, reshard_copy **out) {
@@ -145,6 +153,8 @@ static bool can_join(const reshard_copy *a, const reshard_copy *b) {
 
 int reshard_take_group(reshard_copies *copies, int n_words, int *first, reshard_copy **group) {
   int n = 0, most = 1; /* a power of two of places has room */
+  for (; copies->folds && copies->n_folded < copies->n; copies->n_folded++)
+    reshard_fold(&copies->copy[copies->n_folded]);
   while (*first < copies->n && copies->copy[*first].launched) ++*first;
   if (*first == copies->n) return 0;
   copies->copy[*first].launched = true;

@@ -123,8 +123,9 @@ llrt_status reshard_new_copy(reshard_copies *copies,
 llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move);
 
 /* The same copy with as few axes as it can have: where both sides are strides alone, axes that
- * follow each other in both are one, and those of one position are none. */
-void reshard_fold(reshard_copy *copy);
+ * follow each other in both are one, and those of one position are none. false: it stays as it
+ * is. */
+bool reshard_fold(reshard_copy *copy);
 
 /* The copy's scales: the runner's own, if it has them, else another rank's. */
 llrt_status reshard_add_scales(const llrt_reshard_desc *desc, int runner, const reshard_move *move,

@@ -72,7 +72,7 @@ static void count_own(counter *c, const reshard_move *move, bool own) {
   else c->messages[move->to].stays += bytes;
 }
 
-static llrt_status count_move(void *user, const reshard_move *move) {
+static llrt_status count_piece(void *user, const reshard_move *move) {
   counter *c = user;
   bool own = false;
   for (int s = 0; s < move->n_from; s++) {
@@ -82,6 +82,11 @@ static llrt_status count_move(void *user, const reshard_move *move) {
   count_own(c, move, own);
   count_scales(c, move);
   return LLRT_OK;
+}
+
+static llrt_status count_move(void *user, const reshard_move *move) {
+  const counter *c = user;
+  return reshard_each_piece(c->desc, move, count_piece, user);
 }
 
 llrt_status reshard_count_messages(const llrt_reshard_desc *desc, int64_t ranks,

@@ -32,7 +32,7 @@ typedef struct reshard_exchange {
   pthread_mutex_t mutex; /* over own_workspace */
   void *own_workspace;   /* NULL: no run has asked for it */
   nccl_transfer *queued; /* n_transfers: a run's */
-  /* With more than one part, of devices with streams: */
+  /* Where something runs beside messages, of devices with streams; else NULL: */
   void *stream;
   backend_event *packed[RESHARD_MAX_PARTS], *arrived[RESHARD_MAX_PARTS];
 } reshard_exchange;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define MESSAGE_ALIGNMENT 256
+#define STAYS_BESIDE (INT64_C(32) << 20) /* bytes: 10 us on an H100; two events take 5 */
 
 /* Of a move: its summands, and its scales. */
 enum { SCALES = RESHARD_MAX_SUMMANDS, PLACES };
@@ -23,6 +24,7 @@ typedef struct exchange_builder {
   int n, capacity;
   reshard_move *move;
   int64_t *sent;            /* of each rank, bytes to others */
+  int64_t stays;            /* bytes that are read and written of what stays on the rank */
   reshard_copies copies[2]; /* without the description's maps, and with them */
   int part;                 /* of which launches are being built */
   int64_t *arrives;         /* [n][parts][PLACES]: where in the workspace */
@@ -36,13 +38,16 @@ static bool takes_part(const reshard_move *move, int rank) {
   return takes;
 }
 
-static llrt_status note_move(void *user, const reshard_move *move) {
+static llrt_status note_piece(void *user, const reshard_move *move) {
   exchange_builder *e = user;
   int64_t elements = reshard_elements(e->b.desc, move);
   for (int s = 0; s < move->n_from; s++)
     if (move->from[s] != move->to)
       e->sent[move->from[s]] += reshard_bytes(elements, e->b.desc->source_dtype);
   if (!takes_part(move, e->rank)) return LLRT_OK;
+  if (move->n_from == 1 && move->from[0] == move->to)
+    e->stays += reshard_bytes(elements, e->b.desc->source_dtype) +
+                reshard_bytes(elements, e->b.desc->destination_dtype);
   if (e->n == e->capacity) {
     int capacity = e->capacity ? 2 * e->capacity : 16;
     reshard_move *grown = memory_resize(e->move, (size_t)capacity * sizeof *e->move);
@@ -52,6 +57,11 @@ static llrt_status note_move(void *user, const reshard_move *move) {
   }
   e->move[e->n++] = *move;
   return LLRT_OK;
+}
+
+static llrt_status note_move(void *user, const reshard_move *move) {
+  const exchange_builder *e = user;
+  return reshard_each_piece(e->b.desc, move, note_piece, user);
 }
 
 static llrt_status collect(exchange_builder *e, int ranks) {
@@ -303,9 +313,12 @@ static llrt_status build_launches(exchange_builder *e) {
   return LLRT_OK;
 }
 
-static llrt_status make_streams(reshard_exchange *exchange, llrt_device *device) {
+/* Messages have a stream of their own where something is to run beside them: other parts' packing,
+ * or what stays on the rank, if that takes longer than events do. */
+static llrt_status make_streams(reshard_exchange *exchange, llrt_device *device, int64_t stays) {
   const llrt_backend *backend = device->backend;
-  if (exchange->n_parts == 1 || !backend->stream_create || !backend->event_wait) return LLRT_OK;
+  bool beside = exchange->n_parts > 1 || (stays >= STAYS_BESIDE && exchange->n_transfers > 0);
+  if (!beside || !backend->stream_create || !backend->event_wait) return LLRT_OK;
   LLRT_TRY(backend->stream_create(device, &exchange->stream));
   for (int i = 0; i < exchange->n_parts; i++) {
     LLRT_TRY(backend->event_create(device, &exchange->packed[i]));
@@ -334,7 +347,7 @@ llrt_status reshard_exchange_build(llrt_reshard *reshard, const llrt_reshard_des
   exchange->queued = memory_new((size_t)(exchange->n_transfers + 1) * sizeof *exchange->queued);
   if (!exchange->queued)
     return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d messages", exchange->n_transfers);
-  LLRT_TRY(make_streams(exchange, reshard->comm->device));
+  LLRT_TRY(make_streams(exchange, reshard->comm->device, e.stays));
   return reshard_finish(reshard, stream);
 }
 

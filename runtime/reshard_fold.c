@@ -83,13 +83,14 @@ static void write_side(int t, const fold_axis *axes, int n, llrt_tensor *tensor,
   }
 }
 
-void reshard_fold(reshard_copy *copy) {
+bool reshard_fold(reshard_copy *copy) {
   int64_t strides[2][LLRT_MAX_RANK];
   fold_axis axes[LLRT_MAX_RANK];
-  if (copy->n > 2 || copy->tensor[0].n_indices > 0 || copy->tensor[1].n_indices > 0) return;
+  if (copy->n > 2 || copy->tensor[0].n_indices > 0 || copy->tensor[1].n_indices > 0) return false;
   for (int t = 0; t < 2; t++)
-    if (!find_strides(&copy->tensor[t], &copy->side[t], strides[t])) return;
+    if (!find_strides(&copy->tensor[t], &copy->side[t], strides[t])) return false;
   int n = join_axes(axes, sort_axes(&copy->tensor[0], strides, axes));
   if (n == 0) axes[n++] = (fold_axis){1, {1, 1}};
   for (int t = 0; t < 2; t++) write_side(t, axes, n, &copy->tensor[t], &copy->side[t]);
+  return true;
 }

@@ -2,11 +2,15 @@
 
 #include "base/status.h"
 #include "layout/box.h"
+#include "runtime/reshard.h"
 #include "runtime/reshard_parts.h"
 #include "runtime/reshard_scales.h"
 
 #include <string.h>
 
+/* Of a box that is sent in pieces that need no packing: below, a pass over memory costs less. */
+#define BYTES_A_PIECE (INT64_C(2) << 20)
+#define MOST_PIECES 32
 #define BYTES_A_PART (INT64_C(96) << 20) /* below, a group of its own costs more than it hides */
 #define CUT_MULTIPLE 64                  /* positions: where cuts fall, if extents allow */
 
@@ -75,10 +79,21 @@ static bool has_word_bits(const llrt_reshard_desc *desc) {
   return false;
 }
 
-/* Whether two places of equal extents have the same elements in the same order: by their rules. */
-static bool same_order(const place *a, const place *b) {
-  return llrt_storage_equal(&a->box.storage, &b->box.storage) &&
-         memcmp(a->box.strides, b->box.strides, sizeof a->box.strides) == 0;
+/* Whether two places of a move have the same elements in the same order: by their rules, or as both
+ * are one row once their axes are folded. Precondition: each is whole. */
+static bool same_order(const place *a, const place *b, const reshard_move *move, int rank) {
+  const place *const both[2] = {a, b};
+  reshard_copy copy = {.launched = false};
+  if (llrt_storage_equal(&a->box.storage, &b->box.storage) &&
+      memcmp(a->box.strides, b->box.strides, sizeof a->box.strides) == 0)
+    return true;
+  for (int t = 0; t < 2; t++) {
+    copy.tensor[t] = (llrt_tensor){.rank = rank};
+    memcpy(copy.tensor[t].shape, move->extent, sizeof move->extent);
+    memcpy(copy.tensor[t].strides, both[t]->box.strides, sizeof both[t]->box.strides);
+    copy.side[t].storage = both[t]->box.storage;
+  }
+  return reshard_fold(&copy) && copy.tensor[0].rank == 1;
 }
 
 static void take_order(const place *from, reshard_wire *wire) {
@@ -96,7 +111,7 @@ static llrt_status choose_order(const llrt_reshard_desc *desc, const reshard_mov
   wire->sent_in_place = from->whole && wire->dtype == desc->source_dtype;
   wire->received_in_place = to->whole && wire->dtype == desc->destination_dtype && alone;
   if (wire->sent_in_place && wire->received_in_place)
-    wire->received_in_place = desc->n_maps == 0 && same_order(from, to);
+    wire->received_in_place = desc->n_maps == 0 && same_order(from, to, move, desc->source->rank);
   if (wire->sent_in_place) take_order(from, wire);
   else if (wire->received_in_place) take_order(to, wire);
   else return llrt_storage_row_major(desc->source->rank, &wire->storage);
@@ -136,6 +151,64 @@ int64_t reshard_scale_bytes(const llrt_reshard_desc *desc, const reshard_move *m
   reshard_scale_box(desc, move, begin, extent);
   for (int axis = 0; axis < desc->source->rank; axis++) bytes *= extent[axis];
   return bytes;
+}
+
+/* ---- pieces ---- */
+
+/* At how many ends a message needs no kernel. */
+static llrt_status count_in_place(const llrt_reshard_desc *desc, const reshard_move *move,
+                                  reshard_wire *wire, int *ends) {
+  LLRT_TRY(reshard_wire_choose(desc, move, 0, wire));
+  *ends = wire->sent_in_place + wire->received_in_place;
+  return LLRT_OK;
+}
+
+static reshard_move piece_at(const reshard_move *move, int axis, int64_t i) {
+  reshard_move piece = *move;
+  piece.begin[axis] += i;
+  piece.extent[axis] = 1;
+  return piece;
+}
+
+/* Of pieces of one position along an axis: the fewest ends in place of any; 0: too small, or too
+ * many. */
+static llrt_status judge_pieces(const llrt_reshard_desc *desc, const reshard_move *move, int axis,
+                                int *ends) {
+  int least = 2;
+  *ends = 0;
+  if (move->extent[axis] < 2 || move->extent[axis] > MOST_PIECES) return LLRT_OK;
+  for (int64_t i = 0; i < move->extent[axis]; i++) {
+    const reshard_move piece = piece_at(move, axis, i);
+    reshard_wire wire;
+    int in_place;
+    LLRT_TRY(count_in_place(desc, &piece, &wire, &in_place));
+    if (wire.bytes < BYTES_A_PIECE) return LLRT_OK;
+    if (in_place < least) least = in_place;
+  }
+  *ends = least;
+  return LLRT_OK;
+}
+
+llrt_status reshard_each_piece(const llrt_reshard_desc *desc, const reshard_move *move,
+                               reshard_visit *visit, void *user) {
+  reshard_wire wire;
+  int best = 0, cut = -1;
+  if (move->n_from > 1 || move->from[0] == move->to || move->scale >= 0)
+    return visit(user, move);
+  LLRT_TRY(count_in_place(desc, move, &wire, &best));
+  for (int axis = 0; axis < desc->source->rank && best < 2; axis++) {
+    int ends;
+    LLRT_TRY(judge_pieces(desc, move, axis, &ends));
+    if (ends <= best) continue;
+    best = ends;
+    cut = axis;
+  }
+  if (cut < 0) return visit(user, move);
+  for (int64_t i = 0; i < move->extent[cut]; i++) {
+    const reshard_move piece = piece_at(move, cut, i);
+    LLRT_TRY(visit(user, &piece));
+  }
+  return LLRT_OK;
 }
 
 /* ---- parts ---- */

@@ -27,6 +27,12 @@ llrt_status reshard_wire_choose(const llrt_reshard_desc *desc, const reshard_mov
 bool reshard_sends_scales(const llrt_reshard_desc *desc, const reshard_move *move);
 int64_t reshard_scale_bytes(const llrt_reshard_desc *desc, const reshard_move *move);
 
+/* Calls visit for what of a move is a message: the move itself, or, where a box is a few large
+ * pieces of memory, each of these, as long as that saves packing, or unpacking. Stops at the first
+ * error, which it returns. Errors: INTERNAL. */
+llrt_status reshard_each_piece(const llrt_reshard_desc *desc, const reshard_move *move,
+                               reshard_visit *visit, void *user);
+
 /* Into how many parts messages are cut, so that one is under way while the next one is packed: as
  * many as the description says, or by the bytes that the busiest rank sends. 1: they are not. */
 int reshard_count_parts(const llrt_reshard_desc *desc, int64_t bytes);

@@ -126,7 +126,7 @@ struct llrt_backend {
   llrt_status (*launch)(llrt_device *device, const backend_module *module,
                         const backend_launch *launch, void *stream);
 
-  /* A stream of the device's own, whose blocks come before those of others that wait for room, and
+  /* A stream of the device's own, whose blocks come behind those of others that wait for room, and
    * its end; work that is queued goes on. NULL: the device has no streams. */
   llrt_status (*stream_create)(llrt_device *device, void **stream);
   void (*stream_destroy)(llrt_device *device, void *stream);

@@ -48,7 +48,7 @@ typedef struct rank_run {
   cuda_graphs *graphs; /* NULL: no GPU */
   void *stream;
   int64_t bytes, wrong; /* bytes of a part */
-  times peers, reading, nccl, bare;
+  times peers, reading, nccl, given, bare;
 } rank_run;
 
 /* What is timed. */
@@ -169,7 +169,8 @@ static void measure_all(rank_run *r, const work *w, times *out) {
 
 /* ---- a rank ---- */
 
-static void run_path(rank_run *r, way by, times *out) {
+/* given: by the caller's communicator; NULL: by one of llrt's own. */
+static void run_path(rank_run *r, way by, void *given, times *out) {
   shared *s = r->of;
   bool by_nccl = by == BY_NCCL;
   llrt_comm *comm;
@@ -180,7 +181,8 @@ static void run_path(rank_run *r, way by, times *out) {
                                    .ranks = s->ranks,
                                    .signals = by_nccl ? NULL : s->signals,
                                    .timeout_ms = TIMEOUT_MS,
-                                   .nccl_id = by_nccl ? &s->id[0] : NULL,
+                                   .nccl = given,
+                                   .nccl_id = by_nccl && !given ? &s->id[0] : NULL,
                                    .nccl_library = s->options->nccl};
   const llrt_reshard_desc desc = {.source = &s->source,
                                   .destination = &s->destination,
@@ -201,6 +203,7 @@ static void run_path(rank_run *r, way by, times *out) {
 static void run_bare(rank_run *r) {
   shared *s = r->of;
   nccl_calls *calls = nccl_calls_open(s->options->nccl, &s->id[1], r->rank, s->ranks);
+  run_path(r, BY_NCCL, nccl_calls_comm(calls), &r->given);
   const work w = {.r = r, .calls = calls};
   measure_all(r, &w, &r->bare);
   pthread_barrier_wait(&s->together);
@@ -239,9 +242,9 @@ static void *rank_main(void *data) {
   shared *s = r->of;
   llrt_context *context;
   open_rank(r, &context);
-  if (s->options->by_peers) run_path(r, BY_WRITING, &r->peers);
-  if (s->options->by_reading) run_path(r, BY_READING, &r->reading);
-  if (s->options->by_nccl) run_path(r, BY_NCCL, &r->nccl);
+  if (s->options->by_peers) run_path(r, BY_WRITING, NULL, &r->peers);
+  if (s->options->by_reading) run_path(r, BY_READING, NULL, &r->reading);
+  if (s->options->by_nccl) run_path(r, BY_NCCL, NULL, &r->nccl);
   if (s->options->by_nccl && r->graphs && !s->options->check_only) run_bare(r);
   llrt_device *device = s->device[r->rank];
   pthread_barrier_wait(&s->together);
@@ -291,6 +294,7 @@ static bool run_case(const harness_options *options, int of, int ranks, char dev
     take_slower(&run[r].peers, &slowest.peers);
     take_slower(&run[r].reading, &slowest.reading);
     take_slower(&run[r].nccl, &slowest.nccl);
+    take_slower(&run[r].given, &slowest.given);
     take_slower(&run[r].bare, &slowest.bare);
   }
   pthread_barrier_destroy(&s.together);
@@ -299,6 +303,7 @@ static bool run_case(const harness_options *options, int of, int ranks, char dev
   print_times("peers", &slowest.peers);
   print_times("reading", &slowest.reading);
   print_times("NCCL", &slowest.nccl);
+  print_times("given", &slowest.given);
   print_times("bare", &slowest.bare);
   printf("\n");
   fflush(stdout);

@@ -102,6 +102,8 @@ void nccl_calls_exchange(const nccl_calls *calls, const void *from, void *to, co
   must(calls->group_end(), "ncclGroupEnd");
 }
 
+void *nccl_calls_comm(const nccl_calls *calls) { return calls->comm; }
+
 int nccl_calls_version(const nccl_calls *calls) {
   int version = 0;
   must(calls->version(&version), "ncclGetVersion");

@@ -22,6 +22,9 @@ void nccl_calls_all_to_all(const nccl_calls *calls, const void *from, void *to, 
 void nccl_calls_exchange(const nccl_calls *calls, const void *from, void *to, const size_t *sent,
                          const size_t *received, void *stream);
 
+/* The ncclComm_t, which blocks, as most programs' do; the struct's. */
+void *nccl_calls_comm(const nccl_calls *calls);
+
 /* ncclGetVersion's number. */
 int nccl_calls_version(const nccl_calls *calls);
 

@@ -33,8 +33,8 @@ static llrt_status take_workspace(const llrt_reshard *reshard, void *stream, voi
   return status;
 }
 
-static llrt_status launch(const exchange_run *run, int begin, int end) {
-  return reshard_run_launches(run->reshard, begin, end, true, &run->bases, run->stream);
+static llrt_status launch(const exchange_run *run, int begin, int end, void *stream) {
+  return reshard_run_launches(run->reshard, begin, end, true, &run->bases, stream);
 }
 
 /* ---- messages ---- */
@@ -60,62 +60,81 @@ static llrt_status exchange_part(const exchange_run *run, int part, void *stream
                             exchange->transfers_end[part] - begin, stream);
 }
 
-static llrt_status pack(const exchange_run *run, int part) {
+static llrt_status pack(const exchange_run *run, int part, void *stream) {
   int begin = part ? run->exchange->packs_end[part - 1] : run->reshard->n_fills;
-  return launch(run, begin, run->exchange->packs_end[part]);
+  return launch(run, begin, run->exchange->packs_end[part], stream);
 }
 
-static llrt_status unpack(const exchange_run *run, int part) {
+static llrt_status unpack(const exchange_run *run, int part, void *stream) {
   int begin = part ? run->exchange->unpacks_end[part - 1] : run->exchange->stays_end;
-  return launch(run, begin, run->exchange->unpacks_end[part]);
+  return launch(run, begin, run->exchange->unpacks_end[part], stream);
 }
 
-static llrt_status launch_stays(const exchange_run *run) {
+static llrt_status launch_stays(const exchange_run *run, void *stream) {
   const reshard_exchange *exchange = run->exchange;
-  return launch(run, exchange->packs_end[exchange->n_parts - 1], exchange->stays_end);
+  return launch(run, exchange->packs_end[exchange->n_parts - 1], exchange->stays_end, stream);
 }
 
 static llrt_status run_in_order(const exchange_run *run) {
   for (int part = 0; part < run->exchange->n_parts; part++) {
-    LLRT_TRY(pack(run, part));
+    LLRT_TRY(pack(run, part, run->stream));
     LLRT_TRY(exchange_part(run, part, run->stream));
   }
-  LLRT_TRY(launch_stays(run));
-  for (int part = 0; part < run->exchange->n_parts; part++) LLRT_TRY(unpack(run, part));
+  LLRT_TRY(launch_stays(run, run->stream));
+  for (int part = 0; part < run->exchange->n_parts; part++)
+    LLRT_TRY(unpack(run, part, run->stream));
   return LLRT_OK;
 }
 
-static llrt_status exchange_beside(const exchange_run *run, int part) {
+/* A part's messages on the caller's stream, behind its packs. */
+static llrt_status send_part(const exchange_run *run, int part) {
+  const reshard_exchange *exchange = run->exchange;
+  llrt_device *device = run->reshard->comm->device;
+  if (part > 0) LLRT_TRY(device->backend->event_wait(device, exchange->packed[part], run->stream));
+  LLRT_TRY(exchange_part(run, part, run->stream));
+  return device->backend->event_record(device, exchange->arrived[part], run->stream);
+}
+
+static llrt_status pack_beside(const exchange_run *run, int part) {
+  const reshard_exchange *exchange = run->exchange;
+  llrt_device *device = run->reshard->comm->device;
+  LLRT_TRY(pack(run, part, exchange->stream));
+  return device->backend->event_record(device, exchange->packed[part], exchange->stream);
+}
+
+/* What runs while part `part`'s messages are under way. */
+static llrt_status work_beside(const exchange_run *run, int part) {
   const reshard_exchange *exchange = run->exchange;
   llrt_device *device = run->reshard->comm->device;
   const llrt_backend *backend = device->backend;
-  LLRT_TRY(backend->event_wait(device, exchange->packed[part], exchange->stream));
-  LLRT_TRY(exchange_part(run, part, exchange->stream));
-  return backend->event_record(device, exchange->arrived[part], exchange->stream);
+  LLRT_TRY(backend->event_wait(device, part ? exchange->arrived[part - 1] : exchange->packed[0],
+                               exchange->stream));
+  if (part > 0) LLRT_TRY(unpack(run, part - 1, exchange->stream));
+  if (part + 1 < exchange->n_parts) LLRT_TRY(pack_beside(run, part + 1));
+  return part > 0 ? LLRT_OK : launch_stays(run, exchange->stream);
 }
 
-/* Messages on the re-shard's own stream, each part behind its packs; unpacks behind their messages,
- * which joins the streams again. What needs no message is queued first: NCCL's calls may take the
- * host some time. */
+/* Messages on the caller's stream, all else but the first pack and the last unpack on the
+ * re-shard's own. NCCL's few large blocks stay where they begin: beginning among other kernels'
+ * they share multiprocessors, and take a third longer to their end. So what is beside a part's
+ * messages waits, by an event, for what they wait for in their stream's order, which is sooner. */
 static llrt_status run_beside(const exchange_run *run) {
   const reshard_exchange *exchange = run->exchange;
   llrt_device *device = run->reshard->comm->device;
   const llrt_backend *backend = device->backend;
+  LLRT_TRY(pack(run, 0, run->stream));
+  LLRT_TRY(backend->event_record(device, exchange->packed[0], run->stream));
   for (int part = 0; part < exchange->n_parts; part++) {
-    LLRT_TRY(pack(run, part));
-    LLRT_TRY(backend->event_record(device, exchange->packed[part], run->stream));
+    LLRT_TRY(send_part(run, part));
+    LLRT_TRY(work_beside(run, part));
   }
-  LLRT_TRY(launch_stays(run));
-  for (int part = 0; part < exchange->n_parts; part++) LLRT_TRY(exchange_beside(run, part));
-  for (int part = 0; part < exchange->n_parts; part++) {
-    LLRT_TRY(backend->event_wait(device, exchange->arrived[part], run->stream));
-    LLRT_TRY(unpack(run, part));
-  }
-  return LLRT_OK;
+  LLRT_TRY(backend->event_record(device, exchange->done, exchange->stream));
+  LLRT_TRY(unpack(run, exchange->n_parts - 1, run->stream));
+  return backend->event_wait(device, exchange->done, run->stream);
 }
 
 static llrt_status run_all(const exchange_run *run) {
-  LLRT_TRY(launch(run, 0, run->reshard->n_fills));
+  LLRT_TRY(launch(run, 0, run->reshard->n_fills, run->stream));
   LLRT_TRY(nccl_rank_begin(run->nccl, run->stream));
   LLRT_TRY(run->exchange->stream ? run_beside(run) : run_in_order(run));
   return nccl_rank_end(run->nccl, run->stream);

@@ -1,7 +1,7 @@
 /* A re-shard by NCCL: kernels pack what others are to get into workspace, messages go as groups,
  * kernels unpack. What is one piece of memory at an end goes from there, or arrives there, by
- * itself (reshard_wire.h). Messages may be cut into parts, of which one is under way on a stream of
- * the re-shard's own while the next one is packed. */
+ * itself (reshard_wire.h). Messages may be cut into parts, of which one is under way while, on a
+ * stream of the re-shard's own, the one before is unpacked and the next one packed. */
 #ifndef LLRT_RUNTIME_RESHARD_EXCHANGE_H
 #define LLRT_RUNTIME_RESHARD_EXCHANGE_H
 
@@ -34,7 +34,7 @@ typedef struct reshard_exchange {
   nccl_transfer *queued; /* n_transfers: a run's */
   /* Where something runs beside messages, of devices with streams; else NULL: */
   void *stream;
-  backend_event *packed[RESHARD_MAX_PARTS], *arrived[RESHARD_MAX_PARTS];
+  backend_event *packed[RESHARD_MAX_PARTS], *arrived[RESHARD_MAX_PARTS], *done;
 } reshard_exchange;
 
 struct llrt_reshard;

@@ -313,8 +313,8 @@ static llrt_status build_launches(exchange_builder *e) {
   return LLRT_OK;
 }
 
-/* Messages have a stream of their own where something is to run beside them: other parts' packing,
- * or what stays on the rank, if that takes longer than events do. */
+/* There is a stream where something is to run beside messages: other parts' packing, or what stays
+ * on the rank, if that takes longer than events do. */
 static llrt_status make_streams(reshard_exchange *exchange, llrt_device *device, int64_t stays) {
   const llrt_backend *backend = device->backend;
   bool beside = exchange->n_parts > 1 || (stays >= STAYS_BESIDE && exchange->n_transfers > 0);
@@ -324,7 +324,7 @@ static llrt_status make_streams(reshard_exchange *exchange, llrt_device *device,
     LLRT_TRY(backend->event_create(device, &exchange->packed[i]));
     LLRT_TRY(backend->event_create(device, &exchange->arrived[i]));
   }
-  return LLRT_OK;
+  return backend->event_create(device, &exchange->done);
 }
 
 llrt_status reshard_exchange_build(llrt_reshard *reshard, const llrt_reshard_desc *desc,
@@ -361,6 +361,7 @@ void reshard_exchange_drop(llrt_reshard *reshard) {
     if (exchange->packed[i]) backend->event_destroy(device, exchange->packed[i]);
     if (exchange->arrived[i]) backend->event_destroy(device, exchange->arrived[i]);
   }
+  if (exchange->done) backend->event_destroy(device, exchange->done);
   if (exchange->own_workspace) backend->release(device, exchange->own_workspace);
   pthread_mutex_destroy(&exchange->mutex);
   free(exchange->transfer);

@@ -12,7 +12,7 @@ llrt_status llrt_cuda_stream_create(llrt_device *base, void **stream) {
   LLRT_TRY(llrt_cuda_enter_relaxed(device, &mode));
   void *made = NULL;
   llrt_status status = CUDA_CALL(&device->driver, cuStreamCreateWithPriority, &made,
-                                 CUDA_STREAM_NON_BLOCKING, CUDA_STREAM_FIRST);
+                                 CUDA_STREAM_NON_BLOCKING, CUDA_STREAM_LAST);
   status = llrt_cuda_leave_relaxed(device, mode, status);
   if (status == LLRT_OK) *stream = made;
   else if (made) device->driver.cuStreamDestroy_v2(made);

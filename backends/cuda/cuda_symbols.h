@@ -97,7 +97,7 @@ typedef struct cuda_ipc_handle {
 
 #define CUDA_HOST_FOR_KERNELS 3    /* CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_DEVICEMAP */
 #define CUDA_STREAM_NON_BLOCKING 1 /* CUstream_flags */
-#define CUDA_STREAM_FIRST (-1000)  /* a priority: the driver takes the greatest that it has */
+#define CUDA_STREAM_LAST 1000      /* a priority: the driver takes the least that it has */
 #define CUDA_CAPTURE_RELAXED 2     /* CUstreamCaptureMode */
 #define CUDA_POINTER_MEMORY_TYPE 2 /* CUpointer_attribute */
 #define CUDA_POINTER_IPC_CAPABLE 10

@@ -12,7 +12,7 @@ llrt_status llrt_hip_stream_create(llrt_device *base, void **stream) {
   LLRT_TRY(llrt_hip_enter_relaxed(device, &entry));
   void *made = NULL;
   llrt_status status = HIP_CALL(&device->driver, hipStreamCreateWithPriority, &made,
-                                HIP_STREAM_NON_BLOCKING, HIP_STREAM_FIRST);
+                                HIP_STREAM_NON_BLOCKING, HIP_STREAM_LAST);
   status = llrt_hip_leave_relaxed(device, entry, status);
   if (status == LLRT_OK) *stream = made;
   else if (made) device->driver.hipStreamDestroy(made);

@@ -42,7 +42,7 @@ typedef struct hip_pool_properties {
 } hip_pool_properties;
 
 #define HIP_STREAM_NON_BLOCKING 1 /* hipStreamNonBlocking */
-#define HIP_STREAM_FIRST (-1000)  /* a priority: the runtime takes the greatest that it has */
+#define HIP_STREAM_LAST 1000      /* a priority: the runtime takes the least that it has */
 #define HIP_CAPTURE_RELAXED 2     /* hipStreamCaptureMode */
 
 /* hipPointerAttribute_t. The numbers of hipMemoryType changed with ROCm 6, so none is read; the

@@ -15,147 +15,155 @@
   "  @%p8 ld.param.u64 %rd26, [" #parameter "];\n" \
   "  @%p8 st.global.u64 [%rd24+" #offset "], %rd26;\n"
 
-static const char meet_ptx[] =
-    ".version 7.0\n"
-    ".target sm_80\n"
-    ".address_size 64\n"
-    ".visible .entry " MEET_ENTRY "(\n"
-    "  .param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3,\n"
-    "  .param .u64 p4, .param .u64 p5, .param .u64 p6, .param .u64 p7,\n"
-    "  .param .u64 p8, .param .u64 p9, .param .u64 p10,\n"
-    "  .param .u64 w0, .param .u64 w1, .param .u64 w2, .param .u64 w3,\n"
-    "  .param .u64 w4, .param .u64 w5, .param .u64 w6, .param .u64 w7,\n"
-    "  .param .u64 w8, .param .u64 w9, .param .u64 w10, .param .u64 w11,\n"
-    "  .param .u64 w12, .param .u64 w13, .param .u64 w14, .param .u64 w15)\n"
-    "{\n"
-    "  .reg .pred %p<10>;\n"
-    "  .reg .b32 %r<4>;\n"
-    "  .reg .b64 %rd<40>;\n"
-    "  ld.param.u64 %rd1, [p0];\n" /* the pad */
-    "  ld.param.u64 %rd2, [p1];\n" /* the table */
-    "  ld.param.u64 %rd3, [p2];\n" /* rank */
-    "  ld.param.u64 %rd4, [p3];\n" /* ranks */
-    "  ld.param.u64 %rd5, [p4];\n" /* the hash */
-    "  ld.param.u64 %rd6, [p5];\n"
-    "  ld.param.u64 %rd7, [p6];\n"  /* ns */
-    "  ld.param.u64 %rd9, [p7];\n"  /* a refusal */
-    "  ld.param.u64 %rd27, [p8];\n" /* the note */
-    "  mov.u32 %r1, %tid.x;\n"
-    "  cvt.u64.u32 %rd8, %r1;\n"
-    "  setp.ne.u32 %p1, %r1, 0;\n"
-    "  @%p1 bra LISTED;\n"
-    "  ld.param.u64 %rd24, [p9];\n"
-    "  ld.param.u64 %rd25, [p10];\n"
-    /* clang-format off */
-    PUT(0, w0, 0) PUT(1, w1, 8) PUT(2, w2, 16) PUT(3, w3, 24)
-    PUT(4, w4, 32) PUT(5, w5, 40) PUT(6, w6, 48) PUT(7, w7, 56)
-    PUT(8, w8, 64) PUT(9, w9, 72) PUT(10, w10, 80) PUT(11, w11, 88)
-    PUT(12, w12, 96) PUT(13, w13, 104) PUT(14, w14, 112) PUT(15, w15, 120)
-    /* clang-format on */
-    "LISTED:\n"
-    "  setp.eq.u64 %p1, %rd1, 0;\n"
-    "  @%p1 bra DONE;\n"
-    "  ld.global.u64 %rd10, [%rd1];\n"   /* this meeting's number */
-    "  ld.global.u64 %rd11, [%rd1+8];\n" /* an error of before */
-    "  add.s64 %rd10, %rd10, 1;\n"
-    "  bar.warp.sync 0xffffffff;\n"
-    "  setp.ne.u32 %p1, %r1, 0;\n"
-    "  @%p1 bra COUNTED;\n"
-    "  st.global.u64 [%rd1], %rd10;\n"
-    "COUNTED:\n"
-    "  bar.warp.sync 0xffffffff;\n"
-    "  setp.eq.s64 %p9, %rd11, 0;\n"
-    "  @%p9 mov.u64 %rd11, %rd9;\n"
-    "  setp.ne.s64 %p2, %rd11, 0;\n"
-    "  @%p2 bra WAITED;\n"
-    /* %rd12: bytes before this meeting's slots; %rd13: before the own one */
-    "  and.b64 %rd12, %rd10, 1;\n"
-    "  mul.lo.s64 %rd12, %rd12, %rd4;\n"
-    "  shl.b64 %rd12, %rd12, 5;\n"
-    "  add.s64 %rd12, %rd12, 64;\n"
-    "  shl.b64 %rd13, %rd3, 5;\n"
-    "  add.s64 %rd13, %rd13, %rd12;\n"
-    "  mov.u64 %rd14, %rd8;\n"
-    "TELL:\n" /* ranks %rd14, + 32, ... */
-    "  setp.ge.u64 %p3, %rd14, %rd4;\n"
-    "  @%p3 bra TOLD;\n"
-    "  shl.b64 %rd15, %rd14, 3;\n"
-    "  add.s64 %rd15, %rd2, %rd15;\n"
-    "  ld.global.u64 %rd16, [%rd15];\n"
-    "  add.s64 %rd16, %rd16, %rd13;\n"
-    "  st.global.u64 [%rd16+8], %rd5;\n"
-    "  st.global.u64 [%rd16+16], %rd6;\n"
-    "  fence.acq_rel.sys;\n"
-    "  st.release.sys.global.u64 [%rd16], %rd10;\n"
-    "  add.s64 %rd14, %rd14, 32;\n"
-    "  bra TELL;\n"
-    "TOLD:\n"
-    "  bar.warp.sync 0xffffffff;\n"
-    "  mov.u64 %rd20, %globaltimer;\n"
-    "  mov.u64 %rd14, %rd8;\n"
-    "NEXT:\n"
-    "  setp.ge.u64 %p3, %rd14, %rd4;\n"
-    "  @%p3 bra WAITED;\n"
-    "  shl.b64 %rd15, %rd14, 5;\n"
-    "  add.s64 %rd15, %rd15, %rd12;\n"
-    "  add.s64 %rd15, %rd15, %rd1;\n"
-    "POLL:\n"
-    "  ld.acquire.sys.global.u64 %rd17, [%rd15];\n"
-    "  setp.eq.s64 %p4, %rd17, %rd10;\n"
-    "  @%p4 bra CAME;\n"
-    "  setp.lt.s64 %p5, %rd17, 0;\n"
-    "  @%p5 bra HEARD;\n"
-    "  mov.u64 %rd21, %globaltimer;\n"
-    "  sub.s64 %rd21, %rd21, %rd20;\n"
-    "  setp.le.u64 %p6, %rd21, %rd7;\n"
-    "  @%p6 bra POLL;\n"
-    "  or.b64 %rd11, %rd14, 4294967296;\n" /* MEET_LATE */
-    "  bra WAITED;\n"
-    "HEARD:\n"
-    "  and.b64 %rd11, %rd17, 9223372036854775807;\n"
-    "  bra WAITED;\n"
-    "CAME:\n"
-    "  ld.global.u64 %rd18, [%rd15+8];\n"
-    "  ld.global.u64 %rd19, [%rd15+16];\n"
-    "  setp.ne.s64 %p7, %rd18, %rd5;\n"
-    "  @%p7 bra DIFFERS;\n"
-    "  setp.ne.s64 %p8, %rd19, %rd6;\n"
-    "  @%p8 bra DIFFERS;\n"
-    "  add.s64 %rd14, %rd14, 32;\n"
-    "  bra NEXT;\n"
-    "DIFFERS:\n"
-    "  or.b64 %rd11, %rd14, 8589934592;\n" /* MEET_DIFFERS */
-    "WAITED:\n"                            /* each lane with its error in %rd11 */
-    "  setp.eq.s64 %p2, %rd11, 0;\n"
-    "  @%p2 bra DONE;\n"
-    "  st.global.u64 [%rd1+8], %rd11;\n"
-    "  setp.eq.u64 %p1, %rd27, 0;\n"
-    "  @%p1 bra NOTED;\n"
-    "  st.release.sys.global.u64 [%rd27], %rd11;\n"
-    "NOTED:\n"
-    "  or.b64 %rd22, %rd11, 0x8000000000000000;\n"
-    "  shl.b64 %rd23, %rd3, 5;\n" /* the own slots: 64 + rank * 32, and ranks * 32 behind */
-    "  add.s64 %rd23, %rd23, 64;\n"
-    "  shl.b64 %rd24, %rd4, 5;\n"
-    "  mov.u64 %rd14, 0;\n"
-    "WARN:\n"
-    "  setp.ge.u64 %p3, %rd14, %rd4;\n"
-    "  @%p3 bra DONE;\n"
-    "  shl.b64 %rd15, %rd14, 3;\n"
-    "  add.s64 %rd15, %rd2, %rd15;\n"
-    "  ld.global.u64 %rd16, [%rd15];\n"
-    "  add.s64 %rd16, %rd16, %rd23;\n"
-    "  st.release.sys.global.u64 [%rd16], %rd22;\n"
-    "  add.s64 %rd16, %rd16, %rd24;\n"
-    "  st.release.sys.global.u64 [%rd16], %rd22;\n"
-    "  add.s64 %rd14, %rd14, 1;\n"
-    "  bra WARN;\n"
-    "DONE:\n"
-    "  ret;\n"
-    "}\n";
+/* clang-format off */
+#define MEET(head, wait) \
+    head ".address_size 64\n" \
+    ".visible .entry " MEET_ENTRY "(\n" \
+    "  .param .u64 p0, .param .u64 p1, .param .u64 p2, .param .u64 p3,\n" \
+    "  .param .u64 p4, .param .u64 p5, .param .u64 p6, .param .u64 p7,\n" \
+    "  .param .u64 p8, .param .u64 p9, .param .u64 p10,\n" \
+    "  .param .u64 w0, .param .u64 w1, .param .u64 w2, .param .u64 w3,\n" \
+    "  .param .u64 w4, .param .u64 w5, .param .u64 w6, .param .u64 w7,\n" \
+    "  .param .u64 w8, .param .u64 w9, .param .u64 w10, .param .u64 w11,\n" \
+    "  .param .u64 w12, .param .u64 w13, .param .u64 w14, .param .u64 w15)\n" \
+    "{\n" \
+    "  .reg .pred %p<10>;\n" \
+    "  .reg .b32 %r<4>;\n" \
+    "  .reg .b64 %rd<40>;\n" \
+    "  ld.param.u64 %rd1, [p0];\n" /* the pad */ \
+    "  ld.param.u64 %rd2, [p1];\n" /* the table */ \
+    "  ld.param.u64 %rd3, [p2];\n" /* rank */ \
+    "  ld.param.u64 %rd4, [p3];\n" /* ranks */ \
+    "  ld.param.u64 %rd5, [p4];\n" /* the hash */ \
+    "  ld.param.u64 %rd6, [p5];\n" \
+    "  ld.param.u64 %rd7, [p6];\n"  /* ns */ \
+    "  ld.param.u64 %rd9, [p7];\n"  /* a refusal */ \
+    "  ld.param.u64 %rd27, [p8];\n" /* the note */ \
+    wait "  mov.u32 %r1, %tid.x;\n" \
+    "  cvt.u64.u32 %rd8, %r1;\n" \
+    "  setp.ne.u32 %p1, %r1, 0;\n" \
+    "  @%p1 bra LISTED;\n" \
+    "  ld.param.u64 %rd24, [p9];\n" \
+    "  ld.param.u64 %rd25, [p10];\n" \
+    PUT(0, w0, 0) PUT(1, w1, 8) PUT(2, w2, 16) PUT(3, w3, 24) \
+    PUT(4, w4, 32) PUT(5, w5, 40) PUT(6, w6, 48) PUT(7, w7, 56) \
+    PUT(8, w8, 64) PUT(9, w9, 72) PUT(10, w10, 80) PUT(11, w11, 88) \
+    PUT(12, w12, 96) PUT(13, w13, 104) PUT(14, w14, 112) PUT(15, w15, 120) \
+    "LISTED:\n" \
+    "  setp.eq.u64 %p1, %rd1, 0;\n" \
+    "  @%p1 bra DONE;\n" \
+    "  ld.global.u64 %rd10, [%rd1];\n"   /* this meeting's number */ \
+    "  ld.global.u64 %rd11, [%rd1+8];\n" /* an error of before */ \
+    "  add.s64 %rd10, %rd10, 1;\n" \
+    "  bar.warp.sync 0xffffffff;\n" \
+    "  setp.ne.u32 %p1, %r1, 0;\n" \
+    "  @%p1 bra COUNTED;\n" \
+    "  st.global.u64 [%rd1], %rd10;\n" \
+    "COUNTED:\n" \
+    "  bar.warp.sync 0xffffffff;\n" \
+    "  setp.eq.s64 %p9, %rd11, 0;\n" \
+    "  @%p9 mov.u64 %rd11, %rd9;\n" \
+    "  setp.ne.s64 %p2, %rd11, 0;\n" \
+    "  @%p2 bra WAITED;\n" \
+    /* %rd12: bytes before this meeting's slots; %rd13: before the own one */ \
+    "  and.b64 %rd12, %rd10, 1;\n" \
+    "  mul.lo.s64 %rd12, %rd12, %rd4;\n" \
+    "  shl.b64 %rd12, %rd12, 5;\n" \
+    "  add.s64 %rd12, %rd12, 64;\n" \
+    "  shl.b64 %rd13, %rd3, 5;\n" \
+    "  add.s64 %rd13, %rd13, %rd12;\n" \
+    "  mov.u64 %rd14, %rd8;\n" \
+    "TELL:\n" /* ranks %rd14, + 32, ... */ \
+    "  setp.ge.u64 %p3, %rd14, %rd4;\n" \
+    "  @%p3 bra TOLD;\n" \
+    "  shl.b64 %rd15, %rd14, 3;\n" \
+    "  add.s64 %rd15, %rd2, %rd15;\n" \
+    "  ld.global.u64 %rd16, [%rd15];\n" \
+    "  add.s64 %rd16, %rd16, %rd13;\n" \
+    "  st.global.u64 [%rd16+8], %rd5;\n" \
+    "  st.global.u64 [%rd16+16], %rd6;\n" \
+    "  fence.acq_rel.sys;\n" \
+    "  st.release.sys.global.u64 [%rd16], %rd10;\n" \
+    "  add.s64 %rd14, %rd14, 32;\n" \
+    "  bra TELL;\n" \
+    "TOLD:\n" \
+    "  bar.warp.sync 0xffffffff;\n" \
+    "  mov.u64 %rd20, %globaltimer;\n" \
+    "  mov.u64 %rd14, %rd8;\n" \
+    "NEXT:\n" \
+    "  setp.ge.u64 %p3, %rd14, %rd4;\n" \
+    "  @%p3 bra WAITED;\n" \
+    "  shl.b64 %rd15, %rd14, 5;\n" \
+    "  add.s64 %rd15, %rd15, %rd12;\n" \
+    "  add.s64 %rd15, %rd15, %rd1;\n" \
+    "POLL:\n" \
+    "  ld.acquire.sys.global.u64 %rd17, [%rd15];\n" \
+    "  setp.eq.s64 %p4, %rd17, %rd10;\n" \
+    "  @%p4 bra CAME;\n" \
+    "  setp.lt.s64 %p5, %rd17, 0;\n" \
+    "  @%p5 bra HEARD;\n" \
+    "  mov.u64 %rd21, %globaltimer;\n" \
+    "  sub.s64 %rd21, %rd21, %rd20;\n" \
+    "  setp.le.u64 %p6, %rd21, %rd7;\n" \
+    "  @%p6 bra POLL;\n" \
+    "  or.b64 %rd11, %rd14, 4294967296;\n" /* MEET_LATE */ \
+    "  bra WAITED;\n" \
+    "HEARD:\n" \
+    "  and.b64 %rd11, %rd17, 9223372036854775807;\n" \
+    "  bra WAITED;\n" \
+    "CAME:\n" \
+    "  ld.global.u64 %rd18, [%rd15+8];\n" \
+    "  ld.global.u64 %rd19, [%rd15+16];\n" \
+    "  setp.ne.s64 %p7, %rd18, %rd5;\n" \
+    "  @%p7 bra DIFFERS;\n" \
+    "  setp.ne.s64 %p8, %rd19, %rd6;\n" \
+    "  @%p8 bra DIFFERS;\n" \
+    "  add.s64 %rd14, %rd14, 32;\n" \
+    "  bra NEXT;\n" \
+    "DIFFERS:\n" \
+    "  or.b64 %rd11, %rd14, 8589934592;\n" /* MEET_DIFFERS */ \
+    "WAITED:\n"                            /* each lane with its error in %rd11 */ \
+    "  setp.eq.s64 %p2, %rd11, 0;\n" \
+    "  @%p2 bra DONE;\n" \
+    "  st.global.u64 [%rd1+8], %rd11;\n" \
+    "  setp.eq.u64 %p1, %rd27, 0;\n" \
+    "  @%p1 bra NOTED;\n" \
+    "  st.release.sys.global.u64 [%rd27], %rd11;\n" \
+    "NOTED:\n" \
+    "  or.b64 %rd22, %rd11, 0x8000000000000000;\n" \
+    "  shl.b64 %rd23, %rd3, 5;\n" /* the own slots: 64 + rank * 32, and ranks * 32 behind */ \
+    "  add.s64 %rd23, %rd23, 64;\n" \
+    "  shl.b64 %rd24, %rd4, 5;\n" \
+    "  mov.u64 %rd14, 0;\n" \
+    "WARN:\n" \
+    "  setp.ge.u64 %p3, %rd14, %rd4;\n" \
+    "  @%p3 bra DONE;\n" \
+    "  shl.b64 %rd15, %rd14, 3;\n" \
+    "  add.s64 %rd15, %rd2, %rd15;\n" \
+    "  ld.global.u64 %rd16, [%rd15];\n" \
+    "  add.s64 %rd16, %rd16, %rd23;\n" \
+    "  st.release.sys.global.u64 [%rd16], %rd22;\n" \
+    "  add.s64 %rd16, %rd16, %rd24;\n" \
+    "  st.release.sys.global.u64 [%rd16], %rd22;\n" \
+    "  add.s64 %rd14, %rd14, 1;\n" \
+    "  bra WARN;\n" \
+    "DONE:\n" \
+    "  ret;\n" \
+    "}\n"
+/* clang-format on */
+
+static const char meet_ptx[] = MEET(".version 7.0\n.target sm_80\n", "");
+
+/* Launched early (backend_launch.early): what is before it on the stream is waited for here, and
+ * its writes to other devices' memory are performed then. */
+static const char early_ptx[] = MEET(".version 7.8\n.target sm_90\n", "  griddepcontrol.wait;\n");
 
 llrt_status llrt_cuda_meet_load(llrt_device *device, backend_module **module) {
-  const backend_code code = {.data = meet_ptx, .size = sizeof meet_ptx - 1, .entry = MEET_ENTRY};
+  backend_code code = {.data = meet_ptx, .size = sizeof meet_ptx - 1, .entry = MEET_ENTRY};
+  if (cuda_device_of(device)->launches_early) {
+    code.data = early_ptx;
+    code.size = sizeof early_ptx - 1;
+  }
   return llrt_cuda_load(device, &code, module);
 }
 
@@ -163,8 +171,11 @@ llrt_status llrt_cuda_meet(llrt_device *device, const backend_module *module,
                            const backend_meet *meet, void *stream) {
   uint64_t args[sizeof *meet / sizeof(uint64_t)];
   memcpy(args, meet, sizeof args);
-  const backend_launch launch = {
-      .blocks = 1, .threads = 32, .n_args = sizeof args / sizeof *args, .args = args};
+  const backend_launch launch = {.blocks = 1,
+                                 .threads = 32,
+                                 .n_args = sizeof args / sizeof *args,
+                                 .args = args,
+                                 .early = true};
   return llrt_cuda_launch(device, module, &launch, stream);
 }
 

@@ -189,7 +189,8 @@ static void run_path(rank_run *r, way by, void *given, times *out) {
                                   .shape = shape,
                                   .source_dtype = LLRT_B16,
                                   .destination_dtype = LLRT_B16,
-                                  .access = by == BY_READING ? LLRT_RESHARD_READ : LLRT_RESHARD_WRITE};
+                                  .access =
+                                      by == BY_READING ? LLRT_RESHARD_READ : LLRT_RESHARD_WRITE};
   harness_must(llrt_comm_create(s->device[r->rank], &params, &comm), "communicator");
   harness_must(llrt_reshard_prepare(comm, &desc, r->stream, &reshard), "prepare");
   const work w = {.r = r, .reshard = reshard};

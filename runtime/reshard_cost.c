@@ -19,7 +19,6 @@ typedef struct counter {
   const llrt_reshard_desc *desc;
   int64_t ranks;
   reshard_messages *messages;
-  int64_t *sent; /* as reshard_exchange_build.c counts it, for the number of parts */
 } counter;
 
 static int64_t aligned(int64_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
@@ -30,7 +29,6 @@ static llrt_status count_message(counter *c, const reshard_move *move, int s) {
   int64_t elements = reshard_elements(desc, move);
   reshard_wire wire;
   LLRT_TRY(reshard_wire_choose(desc, move, s, &wire));
-  c->sent[move->from[s]] += reshard_bytes(elements, desc->source_dtype);
   from->sends++;
   from->sent += wire.bytes;
   to->receives++;
@@ -93,17 +91,10 @@ llrt_status reshard_count_messages(const llrt_reshard_desc *desc, int64_t ranks,
                                    reshard_messages *messages, int *parts) {
   counter c = {.desc = desc, .ranks = ranks, .messages = messages};
   llrt_status status = LLRT_OK;
-  int64_t most = 0;
-  c.sent = memory_zeroed((size_t)ranks, sizeof *c.sent);
-  if (!c.sent) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %lld ranks", (long long)ranks);
   for (int64_t r = 0; r < ranks; r++) messages[r] = (reshard_messages){.sends = 0};
   for (int64_t r = 0; r < ranks && status == LLRT_OK; r++)
     status = reshard_each_move(desc, r, count_move, &c);
-  for (int64_t r = 0; r < ranks; r++)
-    if (c.sent[r] > most) most = c.sent[r];
-  *parts = reshard_count_parts(desc, most);
-  free(c.sent);
-  return status;
+  return status == LLRT_OK ? reshard_count_parts(desc, ranks, parts) : status;
 }
 
 static double larger(double a, double b) { return a > b ? a : b; }

@@ -23,7 +23,6 @@ typedef struct exchange_builder {
   int rank;
   int n, capacity;
   reshard_move *move;
-  int64_t *sent;            /* of each rank, bytes to others */
   int64_t stays;            /* bytes that are read and written of what stays on the rank */
   reshard_copies copies[2]; /* without the description's maps, and with them */
   int part;                 /* of which launches are being built */
@@ -41,10 +40,6 @@ static bool takes_part(const reshard_move *move, int rank) {
 static llrt_status note_piece(void *user, const reshard_move *move) {
   exchange_builder *e = user;
   int64_t elements = reshard_elements(e->b.desc, move);
-  for (int s = 0; s < move->n_from; s++)
-    if (move->from[s] != move->to)
-      e->sent[move->from[s]] += reshard_bytes(elements, e->b.desc->source_dtype);
-  if (!takes_part(move, e->rank)) return LLRT_OK;
   if (move->n_from == 1 && move->from[0] == move->to)
     e->stays += reshard_bytes(elements, e->b.desc->source_dtype) +
                 reshard_bytes(elements, e->b.desc->destination_dtype);
@@ -61,17 +56,13 @@ static llrt_status note_piece(void *user, const reshard_move *move) {
 
 static llrt_status note_move(void *user, const reshard_move *move) {
   const exchange_builder *e = user;
+  if (!takes_part(move, e->rank)) return LLRT_OK;
   return reshard_each_piece(e->b.desc, move, note_piece, user);
 }
 
 static llrt_status collect(exchange_builder *e, int ranks) {
-  int64_t most = 0;
-  e->sent = memory_zeroed((size_t)ranks, sizeof *e->sent);
-  if (!e->sent) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d ranks", ranks);
   for (int r = 0; r < ranks; r++) LLRT_TRY(reshard_each_move(e->b.desc, r, note_move, e));
-  for (int r = 0; r < ranks; r++)
-    if (e->sent[r] > most) most = e->sent[r];
-  e->exchange->n_parts = reshard_count_parts(e->b.desc, most);
+  LLRT_TRY(reshard_count_parts(e->b.desc, ranks, &e->exchange->n_parts));
   size_t places = (size_t)(e->n ? e->n : 1) * RESHARD_MAX_PARTS * PLACES;
   e->arrives = memory_zeroed(places, sizeof *e->arrives);
   if (!e->arrives) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d moves", e->n);
@@ -340,7 +331,6 @@ llrt_status reshard_exchange_build(llrt_reshard *reshard, const llrt_reshard_des
   llrt_status status = collect(&e, reshard->comm->ranks);
   if (status == LLRT_OK) status = build_launches(&e);
   free(e.move);
-  free(e.sent);
   free(e.arrives);
   for (int maps = 0; maps < 2; maps++) free(e.copies[maps].copy);
   LLRT_TRY(status);

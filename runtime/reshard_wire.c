@@ -1,18 +1,21 @@
 #include "runtime/reshard_wire.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "layout/box.h"
 #include "runtime/reshard.h"
 #include "runtime/reshard_parts.h"
 #include "runtime/reshard_scales.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Of a box that is sent in pieces that need no packing: below, a pass over memory costs less. */
 #define BYTES_A_PIECE (INT64_C(2) << 20)
 #define MOST_PIECES 32
 #define BYTES_A_PART (INT64_C(96) << 20) /* below, a group of its own costs more than it hides */
-#define CUT_MULTIPLE 64                  /* positions: where cuts fall, if extents allow */
+#define MOST_PARTS RESHARD_MAX_PARTS
+#define CUT_MULTIPLE 64 /* positions: where cuts fall, if extents allow */
 
 int64_t reshard_bytes(int64_t elements, llrt_dtype dtype) {
   int64_t bits = llrt_dtype_bits(dtype);
@@ -193,8 +196,7 @@ llrt_status reshard_each_piece(const llrt_reshard_desc *desc, const reshard_move
                                reshard_visit *visit, void *user) {
   reshard_wire wire;
   int best = 0, cut = -1;
-  if (move->n_from > 1 || move->from[0] == move->to || move->scale >= 0)
-    return visit(user, move);
+  if (move->n_from > 1 || move->from[0] == move->to || move->scale >= 0) return visit(user, move);
   LLRT_TRY(count_in_place(desc, move, &wire, &best));
   for (int axis = 0; axis < desc->source->rank && best < 2; axis++) {
     int ends;
@@ -213,10 +215,59 @@ llrt_status reshard_each_piece(const llrt_reshard_desc *desc, const reshard_move
 
 /* ---- parts ---- */
 
-int reshard_count_parts(const llrt_reshard_desc *desc, int64_t bytes) {
-  if (desc->parts > 0) return desc->parts;
-  int64_t n = bytes / BYTES_A_PART;
-  return n < 1 ? 1 : n > RESHARD_MAX_PARTS ? RESHARD_MAX_PARTS : (int)n;
+/* What all ranks send. */
+typedef struct load {
+  const llrt_reshard_desc *desc;
+  int64_t *sent;        /* of each rank, bytes to others */
+  int64_t elements;     /* of the largest move that crosses */
+  reshard_move largest; /* the first such one */
+  bool packs;           /* some of its pieces are packed, or unpacked */
+} load;
+
+static llrt_status weigh(void *user, const reshard_move *move) {
+  load *l = user;
+  int64_t elements = reshard_elements(l->desc, move);
+  for (int s = 0; s < move->n_from; s++) {
+    if (move->from[s] == move->to) continue;
+    l->sent[move->from[s]] += reshard_bytes(elements, l->desc->source_dtype);
+    if (elements > l->elements) {
+      l->elements = elements;
+      l->largest = *move;
+    }
+  }
+  return LLRT_OK;
+}
+
+static llrt_status note_packs(void *user, const reshard_move *piece) {
+  load *l = user;
+  reshard_wire wire;
+  int ends;
+  LLRT_TRY(count_in_place(l->desc, piece, &wire, &ends));
+  l->packs |= ends < 2;
+  return LLRT_OK;
+}
+
+static llrt_status count_parts(load *l, int64_t ranks, int *parts) {
+  int64_t most = 0;
+  for (int64_t r = 0; r < ranks; r++) LLRT_TRY(reshard_each_move(l->desc, r, weigh, l));
+  for (int64_t r = 0; r < ranks; r++)
+    if (l->sent[r] > most) most = l->sent[r];
+  int64_t n = most / BYTES_A_PART;
+  if (n <= 1) return LLRT_OK;
+  LLRT_TRY(reshard_each_piece(l->desc, &l->largest, note_packs, l));
+  if (l->packs) *parts = n > MOST_PARTS ? MOST_PARTS : (int)n;
+  return LLRT_OK;
+}
+
+llrt_status reshard_count_parts(const llrt_reshard_desc *desc, int64_t ranks, int *parts) {
+  load l = {.desc = desc};
+  *parts = desc->parts > 0 ? desc->parts : 1;
+  if (desc->parts > 0) return LLRT_OK;
+  l.sent = memory_zeroed((size_t)ranks, sizeof *l.sent);
+  if (!l.sent) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %lld ranks", (long long)ranks);
+  llrt_status status = count_parts(&l, ranks, parts);
+  free(l.sent);
+  return status;
 }
 
 /* Positions of each part but the last along an axis, whole groups of scales; 0: it has too few. */

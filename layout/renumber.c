@@ -7,29 +7,36 @@
 
 #include <string.h>
 
-/* The tile's out-dims become those of the new axes, in order; columns follow. */
-static llrt_status renumber_tile(const llrt_layout *in, const int8_t *to, int rank,
-                                 llrt_layout *out) {
+llrt_status storage_deal_tile(const llrt_layout *in, const storage_tile_piece *piece, int n,
+                              int rank, llrt_layout *out) {
   llrt_layout made = llrt_layout_empty();
-  if (in->n_in == 0 && in->n_out == 0) return LLRT_OK;
-  int8_t from[LLRT_MAX_RANK];
-  memset(from, -1, sizeof from);
-  for (int a = 0; a < in->n_out; a++)
-    if (to[a] >= 0) from[to[a]] = (int8_t)a;
+  int bits[LLRT_MAX_RANK] = {0};
+  for (int i = 0; i < n; i++) bits[piece[i].to] = piece[i].bits;
   for (int a = 0; a < rank; a++) {
     char name[LLRT_NAME_BYTES];
     layout_axis_name(a, name);
-    LLRT_TRY(llrt_layout_add_out(&made, name, from[a] < 0 ? 0 : in->out[from[a]].bits));
+    LLRT_TRY(llrt_layout_add_out(&made, name, bits[a]));
   }
   LLRT_TRY(llrt_layout_add_in(&made, in->in[0].name, in->in[0].bits));
-  for (int i = 0; i < in->in[0].bits; i++)
-    for (int a = 0; a < rank; a++)
-      if (from[a] >= 0)
-        made.column[i] |=
-            (in->column[i] >> llrt_layout_out_shift(in, from[a]) & bits_mask(in->out[from[a]].bits))
-            << llrt_layout_out_shift(&made, a);
+  for (int j = 0; j < in->in[0].bits; j++)
+    for (int i = 0; i < n; i++)
+      made.column[j] |=
+          (in->column[j] >> llrt_layout_out_shift(in, piece[i].from) >> piece[i].first &
+           bits_mask(piece[i].bits))
+          << llrt_layout_out_shift(&made, piece[i].to);
   *out = made;
   return LLRT_OK;
+}
+
+/* Each axis whole. */
+static llrt_status renumber_tile(const llrt_layout *in, const int8_t *to, int rank,
+                                 llrt_layout *out) {
+  storage_tile_piece piece[LLRT_MAX_RANK];
+  int n = 0;
+  if (in->n_in == 0 && in->n_out == 0) return LLRT_OK;
+  for (int a = 0; a < in->n_out; a++)
+    if (to[a] >= 0) piece[n++] = (storage_tile_piece){(int8_t)a, to[a], 0, (int8_t)in->out[a].bits};
+  return storage_deal_tile(in, piece, n, rank, out);
 }
 
 llrt_status storage_renumber(const llrt_storage *storage, const int8_t to[LLRT_MAX_RANK], int rank,

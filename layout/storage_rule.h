@@ -93,6 +93,17 @@ llrt_status storage_representative(const llrt_storage *storage, llrt_storage *ou
 /* row_major, whose rows take memory by whole numbers of 2^bits elements. */
 llrt_status storage_whole_rows(int rank, int bits, llrt_storage *out);
 
+/* `bits` bits of the positions along a tile's axis, from bit `first` on: bits 0, 1, … of another's.
+ */
+typedef struct storage_tile_piece {
+  int8_t from, to, first, bits;
+} storage_tile_piece;
+
+/* The tile whose axes are dealt out so, on `rank` axes. Precondition: no two pieces have one `to`,
+ * and together they have all of the tile's bits. */
+llrt_status storage_deal_tile(const llrt_layout *tile, const storage_tile_piece *piece, int n,
+                              int rank, llrt_layout *out);
+
 /* The same rule with axis a called to[a], on `rank` axes; axes that nothing is called have one
  * position, and so have those with a negative to[a], of which the tile has no bits (precondition):
  * their digits stay where they are, as replicas of one position, so that bindings of either rule

@@ -116,8 +116,8 @@ typedef struct splitter {
   const compute_extents *extents;
   const llrt_storage *from;
   llrt_storage *to;
-  int next;            /* the named axis in dim that takes digits now, from the last */
-  int64_t left, below; /* positions that it still takes; of it that are taken */
+  int next;     /* the named axis in dim that takes digits now, from the last */
+  int64_t left; /* positions that it still takes */
 } splitter;
 
 static llrt_status add_digit(splitter *s, llrt_digit digit, int64_t extent, int axis,
@@ -138,7 +138,6 @@ static bool counts_down(const splitter *s, int i) {
 
 static void next_axis(splitter *s) {
   s->next--;
-  s->below = 1;
   s->left = s->next > 0 ? s->extents->named[s->dim->axis[s->next]] : INT64_MAX;
 }
 
@@ -157,7 +156,6 @@ static llrt_status split_digit(splitter *s, const llrt_digit *digit) {
       if (s->left % extent != 0) break;
       LLRT_TRY(add_digit(s, rest, extent, axis, reversed));
       s->left /= extent;
-      s->below *= extent;
       if (s->left == 1) next_axis(s);
       return LLRT_OK;
     }
@@ -200,26 +198,67 @@ static int plain_axis(const splitter *s, int rank, int a) {
   return compute_axis_of(s->expr, s->program, s->tensor->tensor, rank, a);
 }
 
-static llrt_status split_axes(splitter *s, int rank) {
-  int8_t to[LLRT_MAX_RANK];
-  llrt_storage plain;
-  for (int a = 0; a < rank; a++) {
-    const expr_dim *dim = compute_dim_of(s->expr, s->tensor->tensor, rank, a);
-    if ((needs_split(s, dim) || (dim && dim->n == 0)) && storage_tile_bits(s->from, a) > 0)
+/* How far the digits of one axis of the tensor have come. */
+typedef struct split_state {
+  int next;
+  int64_t left;
+  bool begun;
+} split_state;
+
+/* The tile's bits of axis a, of a dim that is split, are dealt out to its axes, lowest bits to the
+ * last axis. */
+static llrt_status split_tile(splitter *s, int a, storage_tile_piece *piece, int *n) {
+  int bits = storage_tile_bits(s->from, a), first = 0;
+  s->next = s->dim->n;
+  next_axis(s);
+  while (first < bits) {
+    int axis = s->program->leading + s->dim->axis[s->next];
+    int take = s->next > 0 ? bits_min(bits - first, bits_alignment(s->left)) : bits - first;
+    if (counts_down(s, s->next))
       return llrt_error(LLRT_UNSUPPORTED,
-                        "axis %d, which the expression splits or flips, is in its "
-                        "storage's tile",
+                        "axis %d, which the expression takes backwards, is in its storage's tile",
                         a);
-    to[a] = (int8_t)plain_axis(s, rank, a);
+    piece[(*n)++] = (storage_tile_piece){(int8_t)a, (int8_t)axis, (int8_t)first, (int8_t)take};
+    first += take;
+    if (s->next == 0) break;
+    s->left >>= take;
+    if (first < bits && s->left > 1)
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "its storage's tile and the axes of the expression do not "
+                        "divide each other");
+    if (s->left == 1) next_axis(s);
   }
-  LLRT_TRY(storage_renumber(s->from, to, s->program->rank, &plain));
-  *s->to = plain;
+  return LLRT_OK;
+}
+
+/* Numbers the axes of all but those that are split; the tile's bits of these are dealt out. */
+static llrt_status split_tiles(splitter *s, int rank, split_state state[LLRT_MAX_RANK]) {
+  storage_tile_piece piece[LLRT_MAX_BITS];
+  int8_t to[LLRT_MAX_RANK];
+  int n = 0;
+  for (int a = 0; a < rank; a++) {
+    s->dim = compute_dim_of(s->expr, s->tensor->tensor, rank, a);
+    int bits = storage_tile_bits(s->from, a);
+    to[a] = (int8_t)plain_axis(s, rank, a);
+    if (s->dim && s->dim->n == 0 && bits > 0)
+      return llrt_error(LLRT_UNSUPPORTED, "axis %d, of one position, is in its storage's tile", a);
+    if (bits > 0 && needs_split(s, s->dim)) {
+      LLRT_TRY(split_tile(s, a, piece, &n));
+      state[a] = (split_state){s->next, s->left, true};
+    } else if (bits > 0) {
+      piece[n++] = (storage_tile_piece){(int8_t)a, to[a], 0, (int8_t)bits};
+    }
+  }
+  LLRT_TRY(storage_renumber(s->from, to, s->program->rank, s->to));
+  return n > 0 ? storage_deal_tile(&s->from->tile, piece, n, s->program->rank, &s->to->tile)
+               : LLRT_OK;
+}
+
+static llrt_status split_axes(splitter *s, int rank) {
+  split_state state[LLRT_MAX_RANK] = {0};
+  LLRT_TRY(split_tiles(s, rank, state));
+  const llrt_storage plain = *s->to;
   s->to->n_digits = 0;
-  struct {
-    int next;
-    int64_t left, below;
-    bool begun;
-  } state[LLRT_MAX_RANK] = {0};
   for (int i = 0; i < s->from->n_digits; i++) {
     const llrt_digit *digit = &s->from->digit[i];
     int a = digit->axis;
@@ -228,19 +267,15 @@ static llrt_status split_axes(splitter *s, int rank) {
       LLRT_TRY(add_digit(s, plain.digit[i], plain.digit[i].extent, plain.digit[i].axis, false));
       continue;
     }
-    if (!state[a].begun) {
-      s->next = s->dim->n;
-      next_axis(s);
-    } else {
+    s->next = s->dim->n;
+    if (state[a].begun) {
       s->next = state[a].next;
       s->left = state[a].left;
-      s->below = state[a].below;
+    } else {
+      next_axis(s);
     }
     LLRT_TRY(split_digit(s, digit));
-    state[a].begun = true;
-    state[a].next = s->next;
-    state[a].left = s->left;
-    state[a].below = s->below;
+    state[a] = (split_state){s->next, s->left, true};
   }
   return LLRT_OK;
 }

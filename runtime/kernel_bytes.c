@@ -202,14 +202,15 @@ static void get_args(reader *in, plan_launch *launch) {
     arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_EXPERT_BAND);
     arg->tensor = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
-    arg->padded = (uint8_t)get_within(in, 0, 1);
+    arg->padded = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
     arg->factor = get(in);
   }
 }
 
 /* Whether an argument of a recipe that is read otherwise names what the stage has. */
 static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_view *view) {
-  if (arg->tensor >= (view->used ? view->n : set->n)) return false;
+  int n = view->used ? view->n : set->n;
+  if (arg->tensor >= n || arg->padded >= n) return false;
   int own =
       view->used ? view->tensor[arg->tensor] : arg->tensor; /* of the operation; < 0: workspace */
   int rank = view->used ? view->rank : set->rank;
@@ -252,13 +253,16 @@ static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_vie
 
 static bool recipe_fits(const plan_launch *launch, const storage_set *set) {
   int rank = launch->view.used ? launch->view.rank : set->rank;
+  int n = launch->view.used ? launch->view.n : set->n;
   bool fits = launch->value_bytes == 0 || (set->n_indices[0] > 0 && !launch->view.used);
   for (int i = 0; i < launch->n_args; i++) fits &= arg_fits(&launch->arg[i], set, &launch->view);
   for (int i = 0; i < launch->n_grid; i++) {
     fits &= launch->grid[i].axis < rank;
     fits &= launch->grid[i].axis != PLAN_AXIS_EXPERTS || rank >= 2;
+    fits &= launch->grid[i].padded < n;
   }
-  for (int i = 0; i < launch->walk.n; i++) fits &= launch->walk.place[i].axis < rank;
+  for (int i = 0; i < launch->walk.n; i++)
+    fits &= launch->walk.place[i].axis < rank && launch->walk.place[i].padded < n;
   /* turns that blocks share, or that are dealt, divide into shares of walk.least */
   if (launch->walk.blocks > 0 || launch->dealt > 0) fits &= launch->walk.least > 0;
   return fits;
@@ -268,7 +272,7 @@ static int get_places(reader *in, int most, plan_grid_place *places) {
   int n = get_within(in, 0, most);
   for (int i = 0; i < n; i++) {
     places[i].axis = (int8_t)get_within(in, PLAN_AXIS_EXPERTS, LLRT_MAX_RANK - 1);
-    places[i].padded = (uint8_t)get_within(in, 0, 1);
+    places[i].padded = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
     places[i].factor = get(in);
     if (places[i].factor < 1 && places[i].axis != PLAN_AXIS_SPLITS) in->bad = true;
   }

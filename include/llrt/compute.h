@@ -31,7 +31,8 @@ typedef struct llrt_compute_params {
  * inputs   f64 f32 f16 bf16, 8-bit floats, e8m0, e2m1, integers of 4 to 64 bits, bool; in any
  *          storage; of copies the first is read, of pads nothing. Where an index has a value out
  *          of range (llrt_index), elements are read as 0 or clamped: as 0 also with SKIP and REPORT
- * outputs  those types, in any storage without copies or pads that are written; with indices of
+ * outputs  those types, in any storage without copies; pads get the storage's value, but along axes
+ *          that are counted or joined in rows too long for a block: UNSUPPORTED; with indices of
  *          SKIP or REPORT, which leave out that output's elements alone
  * Extents of one axis agree; one that nothing joins may be counted in device memory (extent_ptr of
  * any of its tensors; 4 bytes). Indices and counts stand on axes that the expression takes as they

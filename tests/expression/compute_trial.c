@@ -309,6 +309,26 @@ static const char *check_report(const trial *t, const reference *r, int tensor, 
   return message;
 }
 
+/* Pads that the storage gives a value: positions beyond the shape, up to what is padded. */
+static const char *check_pads(const side *s) {
+  int rank = s->tensor.rank;
+  int64_t n = 1, coords[LLRT_MAX_RANK];
+  if (s->storage.pad != LLRT_PAD_VALUE || s->tensor.n_indices || s->counted >= 0) return NULL;
+  for (int a = 0; a < rank; a++) n *= s->binding.padded[a];
+  for (int64_t e = 0; e < n; e++) {
+    bool pad = false;
+    split(rank, s->binding.padded, e, coords);
+    for (int a = 0; a < rank; a++) pad |= coords[a] >= s->tensor.shape[a];
+    if (!pad) continue;
+    uint64_t got = get_code(s, llrt_storage_offset(&s->storage, &s->binding, coords));
+    if (got == s->storage.pad_value) continue;
+    snprintf(message, sizeof message, "a pad, %lld of %lld, is 0x%llx, not 0x%llx", (long long)e,
+             (long long)n, (unsigned long long)got, (unsigned long long)s->storage.pad_value);
+    return message;
+  }
+  return NULL;
+}
+
 static const char *compare(const trial *t, const reference *r, int i, side *s) {
   llrt_dtype type = s->tensor.dtype;
   int bits = llrt_dtype_bits(type);
@@ -324,7 +344,8 @@ static const char *compare(const trial *t, const reference *r, int i, side *s) {
              expected.nan ? ", but NaN" : "");
     return message;
   }
-  return check_untouched(t, s);
+  const char *wrong = check_pads(s);
+  return wrong ? wrong : check_untouched(t, s);
 }
 
 /* ---- the whole ---- */

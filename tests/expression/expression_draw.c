@@ -302,7 +302,16 @@ static void shape_of(const llrt_expr *expr, const trial *t, int i, llrt_tensor *
   }
 }
 
-/* Rows, columns, another order of axes, a pitch, columns in groups of 4. */
+/* Tiles with pads: of scales, of packed weights, and one whose pads are no zeros. */
+static void draw_tiles(writer *w, char *text, size_t size) {
+  static const char *const names[] = {
+      "scale_8x4", "scale_128x4", "scale_8x4(pad=3)",
+      "storage(rank=2, digits=[dim0:rest, dim1:rest], tile={offset: [[1,0],[0,8],[8,0],[0,1],[2,0],"
+      "[4,0],[0,2],[0,4]]} -> [dim0:16, dim1:16], pad=0)"};
+  snprintf(text, size, "%s", ONE_OF(w, names));
+}
+
+/* Rows, columns, another order of axes, a pitch, columns in groups of 4, tiles. */
 static void draw_storage(writer *w, const llrt_tensor *shape, int i) {
   char *text = w->out->storage[i];
   size_t size = sizeof w->out->storage[i];
@@ -316,6 +325,7 @@ static void draw_storage(writer *w, const llrt_tensor *shape, int i) {
              (long long)last + draw(w, 9));
   if (shape->rank == 2 && kind == 2 && last % 4 == 0)
     snprintf(text, size, "storage(rank=2, digits=[dim1:4, dim0:rest, dim1:rest])");
+  if (shape->rank == 2 && kind == 3) draw_tiles(w, text, size);
   if (shape->rank == 3 && kind == 0)
     snprintf(text, size, "storage(rank=3, digits=[dim2:rest, dim0:rest, dim1:rest])");
   if (shape->rank == 3 && kind == 1)

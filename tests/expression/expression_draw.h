@@ -6,8 +6,8 @@
 
 typedef struct expression_draw {
   char text[6000];
-  char storage[LLRT_EXPR_MAX_TENSORS][96]; /* which trial.tensor borrows */
-  trial trial;                             /* without a device */
+  char storage[LLRT_EXPR_MAX_TENSORS][160]; /* which trial.tensor borrows */
+  trial trial;                              /* without a device */
 } expression_draw;
 
 /* An expression of 2 to 30 nodes, with shapes, types, storages, indices, counts, in place or not,

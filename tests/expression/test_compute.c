@@ -55,6 +55,7 @@ static const struct {
     {"fp8_group", {3, 2}, {LLRT_BF16}, {0}},
     {"fp8_block", {1, 0, 2}, {LLRT_BF16}, {0}},
     {"mxfp8", {5, 4}, {LLRT_BF16}, {0}},
+    {"mxfp8_weights", {5, 4}, {LLRT_BF16}, {0}},
     {"mxfp4", {3, 4}, {LLRT_BF16}, {0}},
     {"nvfp4", {3, 4}, {LLRT_BF16}, {100}},
     {"int8_token", {3, 96}, {LLRT_BF16}, {0}},

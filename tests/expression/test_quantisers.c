@@ -72,14 +72,15 @@ static const struct {
   factor (*of)(float largest);
   int rows, columns; /* of a group */
   llrt_dtype element, scale;
+  bool blocked; /* engines want its scales in 128x4 order, too */
 } quantisers[] = {
-    {"fp8_row", fp8_row, 1, COLUMNS, LLRT_E4M3, LLRT_F32},
-    {"fp8_group", fp8_group, 1, 128, LLRT_E4M3, LLRT_F32},
-    {"fp8_block", fp8_block, 128, 128, LLRT_E4M3, LLRT_F32},
-    {"mxfp8", mxfp8, 1, 32, LLRT_E4M3, LLRT_E8M0},
-    {"mxfp4", mxfp4, 1, 32, LLRT_E2M1, LLRT_E8M0},
-    {"nvfp4", nvfp4, 1, 16, LLRT_E2M1, LLRT_E4M3},
-    {"int8_token", int8_token, 1, COLUMNS, LLRT_I8, LLRT_F32},
+    {"fp8_row", fp8_row, 1, COLUMNS, LLRT_E4M3, LLRT_F32, false},
+    {"fp8_group", fp8_group, 1, 128, LLRT_E4M3, LLRT_F32, false},
+    {"fp8_block", fp8_block, 128, 128, LLRT_E4M3, LLRT_F32, false},
+    {"mxfp8", mxfp8, 1, 32, LLRT_E4M3, LLRT_E8M0, true},
+    {"mxfp4", mxfp4, 1, 32, LLRT_E2M1, LLRT_E8M0, true},
+    {"nvfp4", nvfp4, 1, 16, LLRT_E2M1, LLRT_E4M3, true},
+    {"int8_token", int8_token, 1, COLUMNS, LLRT_I8, LLRT_F32, false},
 };
 
 /* Rows of very different sizes, of few bits, so that many quotients are ties; each eighth is 0. */
@@ -125,7 +126,15 @@ static void quantise(size_t k, const float *x, unsigned char *q, uint32_t *scale
   }
 }
 
-static void run_on(llrt_device *device, size_t k, const uint16_t *x, unsigned char *q,
+/* Where cuBLAS wants the scale of row m and group g of so many groups: "1D block scaling factors
+ * layout" of its documentation. */
+static int64_t at_128x4(int m, int g, int across) {
+  return (int64_t)(m / 128 * ((across + 3) / 4) + g / 4) * 512 + m % 32 * 16 + m % 128 / 32 * 4 +
+         g % 4;
+}
+
+/* blocked: scales in 128x4 order. */
+static void run_on(llrt_device *device, size_t k, bool blocked, const uint16_t *x, unsigned char *q,
                    unsigned char *scales, size_t q_bytes, size_t scale_bytes) {
   char text[4000];
   llrt_expr *expr;
@@ -140,6 +149,9 @@ static void run_on(llrt_device *device, size_t k, const uint16_t *x, unsigned ch
   t[2].rank = across > 1 ? 2 : 1;
   t[2].shape[0] = ROWS / quantisers[k].rows;
   t[2].shape[1] = across;
+  llrt_storage order;
+  cr_assert_eq(llrt_storage_parse("scale_128x4", 2, NULL, &order), LLRT_OK);
+  if (blocked) t[2].storage = &order;
   trial_read_text(quantisers[k].name, text, sizeof text);
   cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK, "%s", llrt_last_error());
   for (int i = 0; i < 3; i++) {
@@ -163,20 +175,23 @@ static bool same_element(llrt_dtype type, int a, int b) {
   return a == b || (type == LLRT_E2M1 && (a & 7) == 0 && (b & 7) == 0);
 }
 
-static void check(const char *device, size_t k, const float *x, const uint16_t *codes) {
+static void check(const char *device, size_t k, bool blocked, const float *x,
+                  const uint16_t *codes) {
   static unsigned char q[ROWS * COLUMNS], expected[ROWS * COLUMNS], s[ROWS * COLUMNS];
   static uint32_t scales[ROWS * COLUMNS];
   size_t element = (size_t)llrt_dtype_bits(quantisers[k].element);
   size_t scale = (size_t)llrt_dtype_bits(quantisers[k].scale) / 8;
   int groups = ROWS * COLUMNS / quantisers[k].rows / quantisers[k].columns;
   quantise(k, x, expected, scales);
-  run_on(trial_device(device), k, codes, q, s, ROWS * COLUMNS * element / 8,
+  run_on(trial_device(device), k, blocked, codes, q, s, ROWS * COLUMNS * element / 8,
          (size_t)groups * scale);
   for (int g = 0; g < groups; g++) {
     uint32_t got = 0;
-    memcpy(&got, s + (size_t)g * scale, scale);
-    cr_assert_eq(got, scales[g], "%s on %s: scale %d is %#x, not %#x", quantisers[k].name, device,
-                 g, got, scales[g]);
+    int across = COLUMNS / quantisers[k].columns;
+    int64_t at = blocked ? at_128x4(g / across, g % across, across) : g;
+    memcpy(&got, s + (size_t)at * scale, scale);
+    cr_assert_eq(got, scales[g], "%s%s on %s: scale %d is %#x, not %#x", quantisers[k].name,
+                 blocked ? ", 128x4" : "", device, g, got, scales[g]);
   }
   for (int i = 0; i < ROWS * COLUMNS; i++) {
     int shift = element == 4 ? i % 2 * 4 : 0, mask = element == 4 ? 15 : 255;
@@ -198,5 +213,8 @@ Test(quantisers, bits_of_engines) {
     x[i] = (float)number_value(number_format_of(LLRT_BF16), codes[i]);
   }
   for (size_t k = 0; k < sizeof quantisers / sizeof *quantisers; k++)
-    for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) check(devices[d], k, x, codes);
+    for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
+      check(devices[d], k, false, x, codes);
+      if (quantisers[k].blocked) check(devices[d], k, true, x, codes);
+    }
 }

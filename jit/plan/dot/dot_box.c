@@ -39,7 +39,7 @@ static llrt_status add_dimension(dot_draft *x, int tensor, int d, int axis, plan
            (d == 0 ? plan_is_number(&stride, 1) : stride.value >= 0);
   if (!*found) return LLRT_OK;
   if (d > 0) box->stride[d - 1] = stride;
-  return draft_number(&x->d, PLAN_ARG_CEIL, axis, false, 1, &box->extent[d]);
+  return draft_number(&x->d, PLAN_ARG_CEIL, axis, 0, 1, &box->extent[d]);
 }
 
 static bool keeps_bounds(const plan_kernel *kernel, int tensor, const plan_box *box,

@@ -29,18 +29,19 @@ static int64_t top_group(const draft *d, int top) {
   return d->kernel->digit[top].step << d->kernel->digit[top].bits;
 }
 
-/* Whether what is walked along the axis is exactly its shape (or written extent). */
-static bool is_exact(const draft *d, int axis, int top, bool written) {
-  const draft_extent *walked = &d->written[axis];
-  const draft_extent *extent = written ? walked : &d->shape[axis];
+/* Whether what is walked along the axis is exactly what tensor t has: its shape, or what is stored
+ * of it. */
+static bool is_exact(const draft *d, int axis, int top, int t) {
+  const draft_extent *walked = &d->written[axis], extent = draft_stored(d, t, axis);
   int64_t group = top_group(d, top);
+  bool stores = draft_stores_pads(d, t, axis);
   if (draft_on_device(d, axis)) return false;
   if (walked->known >= 0)
-    return extent->known == walked->known && walked->known % group == 0 &&
+    return extent.known == walked->known && walked->known % group == 0 &&
            (d->kernel->digit[top].rest || walked->known == group);
-  if (!written && d->pads[axis])
+  if (d->pads[axis] && !(stores && extent.multiple == walked->multiple))
     return false; /* pads are walked, too, even where one position covers no more than one */
-  return extent->multiple % group == 0 && d->count[top] < 0;
+  return extent.multiple % group == 0 && d->count[top] < 0;
 }
 
 static bool is_step(const draft *d, int axis, int64_t step) {
@@ -82,27 +83,26 @@ static llrt_status bound_pads(draft *d, int top, int tensor, bool *bounded) {
                       .tensors = (uint16_t)(1u << tensor),
                       .round = counts ? 0 : unit};
   LLRT_TRY(
-      draft_number(d, counts ? PLAN_ARG_CEIL : PLAN_ARG_ROUND_UP, axis, false, unit, &bound.limit));
-  LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, false, top_group(d, top), &bound.full));
+      draft_number(d, counts ? PLAN_ARG_CEIL : PLAN_ARG_ROUND_UP, axis, 0, unit, &bound.limit));
+  LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, 0, top_group(d, top), &bound.full));
   return draft_bound(d, bound);
 }
 
-/* Tensor t needs coordinate < shape (or, for the destination, the written extent). */
+/* Tensor t needs coordinate < shape (or, where its pads are stored, their end). */
 static llrt_status bound_axis(draft *d, int top, int tensor) {
   int axis = d->kernel->digit[top].axis;
-  bool written = tensor == PLAN_DESTINATION;
   if (draft_is_dropped(d, tensor, axis)) return LLRT_OK;
-  if (is_exact(d, axis, top, written)) return LLRT_OK;
+  if (is_exact(d, axis, top, tensor)) return LLRT_OK;
   bool bounded;
   LLRT_TRY(bound_pads(d, top, tensor, &bounded));
   if (bounded) return LLRT_OK;
   plan_bound bound = {
       .axis = (int8_t)axis, .top = (int8_t)top, .tensors = (uint16_t)(1u << tensor)};
-  LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, written, 1, &bound.limit));
-  LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, written, top_group(d, top), &bound.full));
+  LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, tensor, 1, &bound.limit));
+  LLRT_TRY(draft_number(d, PLAN_ARG_FLOOR, axis, tensor, top_group(d, top), &bound.full));
   bound.device = draft_on_device(d, axis);
   bound.covered = top_group(d, top);
-  bound.round = written && d->pads[axis] ? draft_unit(d, tensor, axis) : 1;
+  bound.round = draft_stores_pads(d, tensor, axis) ? draft_unit(d, tensor, axis) : 1;
   return draft_bound(d, bound);
 }
 
@@ -161,9 +161,9 @@ static int64_t limit_multiple(const draft *d, const plan_bound *bound, int tenso
   if (bound->device) return bound->round;
   if (bound->limit.arg < 0) return bound->limit.value;
   if (bound->axis < 0) return 1;
-  if (tensor != PLAN_DESTINATION && bound->round > 1) return bound->round;
-  return tensor == PLAN_DESTINATION ? d->written[bound->axis].multiple
-                                    : d->shape[bound->axis].multiple;
+  if (draft_stores_pads(d, tensor, bound->axis))
+    return draft_stored(d, tensor, bound->axis).multiple;
+  return bound->round > 1 ? bound->round : d->shape[bound->axis].multiple;
 }
 
 const plan_bound *draft_splits(const draft *d, uint64_t moved, int tensor) {

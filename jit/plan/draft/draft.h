@@ -110,8 +110,9 @@ typedef struct draft {
 
   /* ---- extents, by axis ---- */
   draft_extent shape[LLRT_MAX_RANK];
-  draft_extent written[LLRT_MAX_RANK]; /* positions that the destination stores: with its pads */
+  draft_extent written[LLRT_MAX_RANK]; /* positions that are stored of the tensor with most pads */
   bool pads[LLRT_MAX_RANK];            /* `written` may be more than `shape` */
+  uint8_t padder[LLRT_MAX_RANK];       /* pads: that tensor; the destination but for expressions */
 
   /* ---- digits, by their number ---- */
   int64_t count[PLAN_MAX_DIGITS]; /* positions; -1: only a run knows */
@@ -263,9 +264,14 @@ int64_t draft_digit_extent(const draft *d, int tensor, int i);
 int64_t draft_known_stride(const draft *d, int tensor, int i);
 /* log2 elements that divide that stride in every run. */
 int draft_stride_alignment(const draft *d, int tensor, int i);
-/* *number = extent / divisor of an axis's shape, or (written) written extent, rounded as `kind`
- * says (PLAN_ARG_CEIL, PLAN_ARG_FLOOR): a constant, or an argument that is appended. */
-llrt_status draft_number(draft *d, plan_arg_kind kind, int axis, bool written, int64_t divisor,
+/* Whether tensor t may be stored beyond the axis's shape: up to its pads. */
+bool draft_stores_pads(const draft *d, int t, int axis);
+/* Positions along the axis that are stored of tensor t. */
+draft_extent draft_stored(const draft *d, int t, int axis);
+/* *number = extent / divisor of an axis's shape, or (stored > 0) of what is stored of that tensor,
+ * rounded as `kind` says (PLAN_ARG_CEIL, PLAN_ARG_FLOOR): a constant, or an argument that is
+ * appended. */
+llrt_status draft_number(draft *d, plan_arg_kind kind, int axis, int stored, int64_t divisor,
                          plan_number *number);
 
 /* ---- refine.c ---- */

@@ -62,8 +62,8 @@ llrt_status draft_experts(draft *d) {
                             .ends = (uint8_t)d->roles.ends,
                             .tile = (int64_t)1 << kernel->digit[digit].bits,
                             .most = {.arg = -1}};
-  LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, DOT_EXPERT_AXIS, false, 1, &experts->count));
-  LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, false, 1, &experts->limit));
+  LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, DOT_EXPERT_AXIS, 0, 1, &experts->count));
+  LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, 0, 1, &experts->limit));
   return find_strides(d, experts);
 }
 

@@ -126,7 +126,7 @@ static llrt_status learn_device_extent(draft *d, int axis) {
   plan_arg arg = {.kind = PLAN_ARG_EXTENT_PTR, .tensor = (uint8_t)t, .index = (uint8_t)axis};
   extent->used = true;
   LLRT_TRY(draft_arg(d, arg, &extent->address));
-  return draft_number(d, PLAN_ARG_CEIL, axis, false, 1, &extent->limit);
+  return draft_number(d, PLAN_ARG_CEIL, axis, 0, 1, &extent->limit);
 }
 
 static llrt_status learn_promise(draft *d, int axis, const llrt_promise *promise) {
@@ -173,25 +173,54 @@ static int64_t round_up(int64_t n, int64_t unit) {
   return bits_ceil_div(n, unit) * unit;
 }
 
-static void learn_written(draft *d, int axis) {
+/* Of an expression pads are written of outputs but the first tensor, whose number says that there
+ * are none. */
+bool draft_stores_pads(const draft *d, int t, int axis) {
   const draft_extent *shape = &d->shape[axis];
-  draft_extent *written = &d->written[axis];
+  bool stores =
+      d->desc->kind == LLRT_OP_COMPUTE ? draft_is_written(d, t) && t > 0 : t == PLAN_DESTINATION;
+  bool joined = draft_is_reduced(d, axis) && !(d->roles.resident >> axis & 1), fixed;
+  if (!stores || joined || draft_is_dropped(d, t, axis)) return false;
+  if (draft_storage(d, t)->pad != LLRT_PAD_VALUE) return false;
+  if (d->desc->tensors[t].n_indices) return false; /* llrt_index says so */
+  int64_t unit = axis_unit(draft_storage(d, t), axis, &fixed);
+  if (draft_on_device(d, axis) && unit > 1) return true;
+  return fixed ? shape->known != unit : shape->multiple % unit != 0;
+}
+
+draft_extent draft_stored(const draft *d, int t, int axis) {
+  const draft_extent *shape = &d->shape[axis];
+  draft_extent stored = *shape;
   bool fixed;
-  int64_t unit = axis_unit(draft_storage(d, PLAN_DESTINATION), axis, &fixed);
-  *written = *shape;
-  if (draft_is_reduced(d, axis) || draft_is_dropped(d, PLAN_DESTINATION, axis)) return;
-  bool may_pad = draft_on_device(d, axis) && unit > 1;
-  may_pad |= fixed ? shape->known != unit : shape->multiple % unit != 0;
-  d->pads[axis] = draft_storage(d, PLAN_DESTINATION)->pad == LLRT_PAD_VALUE && may_pad;
-  if (d->desc->tensors[PLAN_DESTINATION].n_indices) d->pads[axis] = false; /* llrt_index says so */
-  if (!d->pads[axis]) return;
-  if (fixed) {
-    *written = (draft_extent){.known = unit, .multiple = unit, .most = unit};
-    return;
+  if (!draft_stores_pads(d, t, axis)) return stored;
+  int64_t unit = axis_unit(draft_storage(d, t), axis, &fixed);
+  if (fixed) return (draft_extent){.known = unit, .multiple = unit, .most = unit};
+  if (shape->known >= 0) stored.known = round_up(shape->known, unit);
+  stored.most = round_up(shape->most, unit);
+  stored.multiple = stored.known > 0 ? stored.known : unit;
+  return stored;
+}
+
+/* What blocks go through along the axis: the pads of the tensor that has most of them. */
+static llrt_status learn_written(draft *d, int axis) {
+  int64_t most = 0;
+  d->padder[axis] = PLAN_DESTINATION;
+  d->pads[axis] = false;
+  d->written[axis] = d->shape[axis];
+  for (int t = 0; t < d->desc->n_tensors; t++) {
+    if (!draft_stores_pads(d, t, axis)) continue;
+    int64_t unit = draft_unit(d, t, axis), larger = unit > most ? unit : most;
+    if (most > 0 && larger % (unit + most - larger) != 0)
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "outputs are padded along axis %d to multiples of %lld and of %lld", axis,
+                        (long long)most, (long long)unit);
+    d->pads[axis] = true;
+    if (unit <= most) continue;
+    most = unit;
+    d->padder[axis] = (uint8_t)t;
+    d->written[axis] = draft_stored(d, t, axis);
   }
-  if (shape->known >= 0) written->known = round_up(shape->known, unit);
-  written->most = round_up(shape->most, unit);
-  written->multiple = written->known > 0 ? written->known : unit;
+  return LLRT_OK;
 }
 
 /* An offset that the launch adds to the address counts too. */
@@ -208,21 +237,22 @@ static void learn_address_alignment(draft *d) {
 llrt_status draft_extents(draft *d) {
   for (int a = 0; a < d->desc->tensors[0].rank; a++) {
     LLRT_TRY(learn_shape(d, a));
-    learn_written(d, a);
+    LLRT_TRY(learn_written(d, a));
     LLRT_TRY(learn_device_extent(d, a));
   }
   learn_address_alignment(d);
   return LLRT_OK;
 }
 
-llrt_status draft_number(draft *d, plan_arg_kind kind, int axis, bool written, int64_t divisor,
+llrt_status draft_number(draft *d, plan_arg_kind kind, int axis, int stored, int64_t divisor,
                          plan_number *number) {
-  int64_t known = written ? d->written[axis].known : d->shape[axis].known;
+  bool padded = stored > 0 && draft_stores_pads(d, stored, axis);
+  int64_t known = padded ? draft_stored(d, stored, axis).known : d->shape[axis].known;
   if (known < 0)
     return draft_arg(d,
                      (plan_arg){.kind = (uint8_t)kind,
                                 .index = (uint8_t)axis,
-                                .padded = written && d->pads[axis],
+                                .padded = (uint8_t)(padded ? stored : 0),
                                 .factor = divisor},
                      number);
   int64_t quotient = kind == PLAN_ARG_FLOOR ? known / divisor : bits_ceil_div(known, divisor);

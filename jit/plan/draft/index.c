@@ -31,7 +31,7 @@ static llrt_status index_arguments(draft *d, int tensor, int number, plan_index 
     arg.factor = axis;
     if (axis == out->along) out->stride[axis].value = 1;
     else LLRT_TRY(draft_arg(d, arg, &out->stride[axis]));
-    LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, false, 1, &out->limit[axis]));
+    LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, axis, 0, 1, &out->limit[axis]));
   }
   arg.factor = 0;
   out->extent = out->report = (plan_number){.arg = -1};

@@ -22,7 +22,8 @@ llrt_status draft_digit_count(draft *d, int i, int64_t divisor, plan_number *cou
   const plan_digit *digit = &d->kernel->digit[i];
   int64_t positions = divisor / digit->step;
   if (d->splits && i == d->split) return draft_arg(d, (plan_arg){.kind = PLAN_ARG_SPLITS}, count);
-  if (d->count[i] < 0) return draft_number(d, PLAN_ARG_CEIL, digit->axis, true, divisor, count);
+  if (d->count[i] < 0)
+    return draft_number(d, PLAN_ARG_CEIL, digit->axis, d->padder[digit->axis], divisor, count);
   *count = (plan_number){.arg = -1, .value = bits_ceil_div(d->count[i], positions)};
   return LLRT_OK;
 }

@@ -29,9 +29,9 @@ typedef struct bound_call {
   const llrt_storage_binding *bindings;
 } bound_call;
 
-static int64_t extent_of(const bound_call *call, int axis, bool padded) {
-  return padded && call->bindings ? call->bindings[PLAN_DESTINATION].padded[axis]
-                                  : call->tensors[0].shape[axis];
+static int64_t extent_of(const bound_call *call, int axis, int padded) {
+  return padded > 0 && call->bindings ? call->bindings[padded].padded[axis]
+                                      : call->tensors[0].shape[axis];
 }
 
 /* Tiles of so many rows of which each has one expert's: T rows of n experts that have some, n of
@@ -92,7 +92,7 @@ static int64_t origin_bytes(const llrt_storage_binding *binding, int bits) {
  */
 static uint64_t extents_of(const bound_call *call, uint64_t axes) {
   uint64_t product = 1;
-  for (; axes; axes &= axes - 1) product *= (uint64_t)extent_of(call, bits_lowest(axes), false);
+  for (; axes; axes &= axes - 1) product *= (uint64_t)extent_of(call, bits_lowest(axes), 0);
   return product;
 }
 

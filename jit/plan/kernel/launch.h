@@ -15,7 +15,7 @@
 #define PLAN_DESTINATION 1 /* the tensor that a convert writes */
 
 /* What a kernel argument is. Every argument is one 64-bit kernel parameter. An *extent* is
- * shape[index] of the tensors, or with `padded` the destination's binding.padded[index]. */
+ * shape[index] of the tensors, or with `padded` that tensor's binding.padded[index]. */
 typedef enum plan_arg_kind {
   /* The tensor's data + factor bytes; index > 0: and + binding.origin elements of `index` bits. */
   PLAN_ARG_ADDRESS = 1,
@@ -52,7 +52,7 @@ typedef struct plan_arg {
   uint8_t kind; /* plan_arg_kind */
   uint8_t tensor;
   uint8_t index;  /* storage digit (STRIDE), index (INDEX_...) or axis */
-  uint8_t padded; /* 1: the extent is the destination's padded one */
+  uint8_t padded; /* > 0: the extent is the padded one of the tensor with that number */
 } plan_arg;
 
 /* A number known now (arg < 0) or kernel argument `arg`. */
@@ -93,7 +93,7 @@ typedef struct plan_grid_place {
   int64_t
       factor;  /* axis >= 0: it has ceil(extent / factor) positions; axis -1: `factor` positions */
   int8_t axis; /* PLAN_AXIS_SPLITS: it has as many positions as blocks share the walk */
-  uint8_t padded; /* 1: the extent is the destination's padded one */
+  uint8_t padded; /* as plan_arg.padded */
 } plan_grid_place;
 
 /* When a variant may run. A maximum of 0 is no bound. Of the variants that may run and say how long

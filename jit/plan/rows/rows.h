@@ -3,6 +3,7 @@
  *
  *   rows_tile.c    digits -> the work tile, who holds which of its bits
  *   rows_access.c  values from tensors and into them
+ *   rows_pads.c    what lies beyond a shape in a padded output
  *   rows_reduce.c  joins along axes: in the block, or walked
  *   rows_keep.c    tensors of walked rows that stay in shared memory from walk to walk
  *   rows_online.c  a walked row's maximum and sum of exponentials in one walk
@@ -76,6 +77,11 @@ llrt_status rows_fetch(rows *r, int node);
 llrt_status rows_load(rows *r, int node, int *value);
 llrt_status rows_store(rows *r, int tensor, int value);
 
+/* rows_pads.c: whether the tensor is stored beyond the shape; its pads' value in place of what lies
+ * there, in the type that `value` is computed in. */
+bool rows_has_pads(const rows *r, int tensor);
+llrt_status rows_fill_pads(rows *r, int tensor, int *value);
+
 /* rows_keep.c: gives rings to tensors that several walks want, where a whole row has room. */
 llrt_status rows_begin_keeping(rows *r);
 /* In a walk, behind its loads: stores what has a ring that nothing is in yet. */
@@ -89,6 +95,10 @@ int rows_kept_vector(const rows *r, const plan_value *value);
 llrt_status rows_reduce(rows *r, int node, int in, int *out);
 /* The same, of a value that `make` makes in each turn of a walk. */
 llrt_status rows_walk_reduce(rows *r, int node, int *out);
+
+/* Shared with rows_pads.c: the number with this code of `type` in place of what lies beyond the end
+ * of the axis's shape. */
+llrt_status rows_replace_beyond(rows *r, int axis, llrt_dtype type, int64_t code, int *value);
 
 /* Shared with rows_online.c and rows_scan.c. The neutral element of the node's combiner in place of
  * what lies beyond the ends of its axes. */

@@ -110,36 +110,48 @@ bool rows_may_be_inside(const rows *r) {
   return may;
 }
 
-/* The access in the block's interior, and at edges where bounds may leave elements out. */
-static llrt_status access_steps(rows *r, plan_step step, const plan_value *value) {
+/* An access in the block's interior, and at edges, where bounds may leave elements out. */
+typedef struct access_forms {
+  bool edge, inside; /* which of the two there are */
+  plan_step whole, masked;
+} access_forms;
+
+static llrt_status find_forms(rows *r, plan_step step, const plan_value *value, access_forms *f) {
   draft *d = &r->d;
-  plan_kernel *kernel = d->kernel;
   accesses own = accesses_of(d, value, &step);
-  bool edge = kernel->n_bounds > 0, inside = rows_may_be_inside(r);
+  f->edge = d->kernel->n_bounds > 0;
+  f->inside = !f->edge || rows_may_be_inside(r);
   step.vector = (uint8_t)own.vector;
   step.misaligned = (uint8_t)bits_max(own.vector - own.align, 0);
   step.overhang = own.overhang;
   step.exact = own.exact;
   step.by_words = own.exact || draft_by_words(d, &step, value);
-  plan_step masked = step;
-  masked.masked = true;
-  if (!own.overhang) masked.vector = (uint8_t)masked_vector(d, value, step.tensor, own.vector);
-  if (masked.vector < own.vector && can_be_exact(d, value, &step, own.vector)) {
-    masked.overhang = masked.by_words = masked.exact = true;
-    masked.vector = (uint8_t)own.vector;
+  f->whole = step;
+  step.masked = true;
+  if (!own.overhang) step.vector = (uint8_t)masked_vector(d, value, step.tensor, own.vector);
+  if (step.vector < own.vector && can_be_exact(d, value, &f->whole, own.vector)) {
+    step.overhang = step.by_words = step.exact = true;
+    step.vector = (uint8_t)own.vector;
   }
-  masked.by_groups = step.kind == PLAN_STORE && own.overhang && value->bits >= 8;
-  masked.misaligned = (uint8_t)bits_max(masked.vector - own.align, 0);
-  if (!edge || inside) LLRT_TRY(check_nibbles(r, &step, value));
-  if (edge) LLRT_TRY(check_nibbles(r, &masked, value));
-  if (edge && inside)
+  step.by_groups = step.kind == PLAN_STORE && own.overhang && value->bits >= 8;
+  step.misaligned = (uint8_t)bits_max(step.vector - own.align, 0);
+  f->masked = step;
+  if (f->inside) LLRT_TRY(check_nibbles(r, &f->whole, value));
+  return f->edge ? check_nibbles(r, &f->masked, value) : LLRT_OK;
+}
+
+static llrt_status access_steps(rows *r, plan_step step, const plan_value *value) {
+  plan_kernel *kernel = r->d.kernel;
+  access_forms f;
+  LLRT_TRY(find_forms(r, step, value, &f));
+  if (f.edge && f.inside)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR,
                                             .joins = step.kind == PLAN_LOAD,
                                             .body = 1,
                                             .otherwise = 1,
                                             .out = step.out}));
-  if (!edge || inside) LLRT_TRY(draft_step(kernel, step));
-  return edge ? draft_step(kernel, masked) : LLRT_OK;
+  if (f.inside) LLRT_TRY(draft_step(kernel, f.whole));
+  return f.edge ? draft_step(kernel, f.masked) : LLRT_OK;
 }
 
 llrt_status rows_fetch(rows *r, int number) {
@@ -192,6 +204,39 @@ static llrt_status encode(rows *r, const program_tensor *tensor, int *value) {
   return draft_cast(&r->d, from, to, value);
 }
 
+/* Which of an access's two forms. */
+enum { ACCESS_WHOLE, ACCESS_MASKED, ACCESS_BOTH };
+
+static llrt_status store_elements(rows *r, int tensor, int value, int form) {
+  plan_kernel *kernel = r->d.kernel;
+  access_forms f;
+  LLRT_TRY(encode(r, &r->program->tensor[tensor], &value));
+  plan_value *stored = &kernel->value[value];
+  if (kernel->tensor_bits[tensor] < 32) stored->word = (uint8_t)word_of(&r->d, stored, tensor);
+  const plan_value layout = *stored;
+  const plan_step step = {.kind = PLAN_STORE, .tensor = (uint8_t)tensor, .in = (uint8_t)value};
+  if (form == ACCESS_BOTH) return access_steps(r, step, &layout);
+  LLRT_TRY(find_forms(r, step, &layout, &f));
+  return draft_step(kernel, form == ACCESS_WHOLE ? f.whole : f.masked);
+}
+
+/* Pads get their value where a block reaches beyond the shape. */
+static llrt_status store_with_pads(rows *r, int tensor, int value) {
+  plan_kernel *kernel = r->d.kernel;
+  int branch = kernel->n_steps, edge = branch;
+  if (rows_may_be_inside(r)) {
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR}));
+    LLRT_TRY(store_elements(r, tensor, value, ACCESS_WHOLE));
+    edge = kernel->n_steps;
+  }
+  LLRT_TRY(rows_fill_pads(r, tensor, &value));
+  LLRT_TRY(store_elements(r, tensor, value, ACCESS_MASKED));
+  if (edge == branch) return LLRT_OK;
+  kernel->step[branch].body = (uint8_t)(edge - branch - 1);
+  kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - edge);
+  return LLRT_OK;
+}
+
 llrt_status rows_store(rows *r, int tensor, int value) {
   const program_tensor *own = &r->program->tensor[tensor];
   plan_kernel *kernel = r->d.kernel;
@@ -206,10 +251,6 @@ llrt_status rows_store(rows *r, int tensor, int value) {
                       .type = (uint8_t)type};
     LLRT_TRY(rows_apply(r, copy, wanted, &value));
   }
-  LLRT_TRY(encode(r, own, &value));
-  plan_value *stored = &kernel->value[value];
-  if (kernel->tensor_bits[tensor] < 32) stored->word = (uint8_t)word_of(&r->d, stored, tensor);
-  const plan_value layout = *stored;
-  return access_steps(
-      r, (plan_step){.kind = PLAN_STORE, .tensor = (uint8_t)tensor, .in = (uint8_t)value}, &layout);
+  return rows_has_pads(r, tensor) ? store_with_pads(r, tensor, value)
+                                  : store_elements(r, tensor, value, ACCESS_BOTH);
 }

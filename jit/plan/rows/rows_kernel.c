@@ -34,6 +34,18 @@ static llrt_status find_groups(rows *r) {
   return LLRT_OK;
 }
 
+/* Whether the output has pads along the axis that are not written: of rows that are walked, of
+ * extents in device memory, and where no input stands before it. */
+static bool has_pads_left(const rows *r, int t, int axis) {
+  const draft *d = &r->d;
+  int64_t unit = draft_unit(d, t, axis);
+  if (d->desc->tensors[t].storage->pad != LLRT_PAD_VALUE || d->desc->tensors[t].n_indices)
+    return false;
+  if (!(r->program->tensor[t].axes >> axis & 1) || unit == 1) return false;
+  if (draft_on_device(d, axis)) return true;
+  return d->shape[axis].multiple % unit != 0 && !draft_stores_pads(d, t, axis);
+}
+
 /* Each element of an output is one block's. */
 static llrt_status check_outputs(const rows *r) {
   const expr_program *program = r->program;
@@ -47,15 +59,15 @@ static llrt_status check_outputs(const rows *r) {
           LLRT_UNSUPPORTED,
           "an output lacks axis %d, along which other tensors vary and nothing is reduced",
           bits_lowest(lacking));
-    if (tensor->output && r->d.desc->tensors[t].storage->pad == LLRT_PAD_VALUE)
-      for (int a = 0; a < program->rank; a++) {
-        int64_t unit = draft_unit(&r->d, t, a);
-        bool folded, indexed = draft_is_indexed(&r->d, t, a, &folded); /* which keeps pads */
-        if (!indexed && tensor->axes >> a & 1 && unit > 1 && r->d.shape[a].multiple % unit != 0)
-          return llrt_error(
-              LLRT_UNSUPPORTED,
-              "an output's storage has pads along axis %d, which expressions do not write", a);
-      }
+    for (int a = 0; a < program->rank && tensor->output; a++)
+      if (has_pads_left(r, t, a))
+        return llrt_error(LLRT_UNSUPPORTED,
+                          "an output's storage has pads along axis %d, which expressions do not "
+                          "write %s",
+                          a,
+                          draft_on_device(&r->d, a) ? "where its extent is in device memory"
+                          : t == 0                  ? "where there are no inputs"
+                                                    : "along rows that are too long for a block");
   }
   return LLRT_OK;
 }

@@ -63,17 +63,14 @@ static llrt_status position_of(rows *r, int axis, int *number) {
   return rows_apply(r, position, r->of_axis[axis], number);
 }
 
-/* The neutral element in place of what lies beyond the axis. */
-static llrt_status leave_out_along(rows *r, const program_node *node, int axis, int *value) {
+llrt_status rows_replace_beyond(rows *r, int axis, llrt_dtype type, int64_t code, int *value) {
   uint64_t tile_bits = plan_tile_bits_in(r->d.kernel, &r->d.kernel->value[*value]);
-  llrt_dtype type = rows_joined_type(node);
-  plan_number end, neutral = {.arg = -1};
-  int position, limit, inside, identity;
-  neutral.value = (int64_t)combine_identity(rows_combiner(node->op), type);
-  LLRT_TRY(draft_number(&r->d, PLAN_ARG_CEIL, axis, false, 1, &end));
+  plan_number end;
+  int position, limit, inside, other;
+  LLRT_TRY(draft_number(&r->d, PLAN_ARG_CEIL, axis, 0, 1, &end));
   LLRT_TRY(position_of(r, axis, &position));
   LLRT_TRY(rows_number(r, LLRT_I32, end, &limit));
-  LLRT_TRY(rows_number(r, type, neutral, &identity));
+  LLRT_TRY(rows_number(r, type, (plan_number){.arg = -1, .value = code}, &other));
   plan_step compare = {.kind = PLAN_APPLY,
                        .op = EXPR_LESS,
                        .operands = 2,
@@ -87,10 +84,17 @@ static llrt_status leave_out_along(rows *r, const program_node *node, int axis, 
                       .operands = 3,
                       .in = (uint8_t)inside,
                       .second = (uint8_t)*value,
-                      .with = (uint8_t)identity,
+                      .with = (uint8_t)other,
                       .element = (uint8_t)type,
                       .type = (uint8_t)type};
   return rows_apply(r, choose, tile_bits, value);
+}
+
+/* The neutral element in place of what lies beyond the axis. */
+static llrt_status leave_out_along(rows *r, const program_node *node, int axis, int *value) {
+  llrt_dtype type = rows_joined_type(node);
+  return rows_replace_beyond(r, axis, type,
+                             (int64_t)combine_identity(rows_combiner(node->op), type), value);
 }
 
 static llrt_status leave_out(rows *r, const program_node *node, int *value) {

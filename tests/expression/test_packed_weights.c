@@ -1,0 +1,112 @@
+/* Weights that an expression quantises straight into the order of products have the bytes of
+ * llrt_convert into what llrt_dot_pack names, from the same elements row by row. */
+#include "tests/expression/compute_trial.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const devices[] = {"host", "cuda-emu:sm_90a", "hip-emu:gfx942"};
+enum { DEVICES = sizeof devices / sizeof *devices };
+
+static const struct {
+  const char *name, *target;
+  llrt_dtype element, other;
+  int64_t n, k;
+} cases[] = {
+    {"mxfp8_weights", "sm_90a", LLRT_E4M3, LLRT_BF16, 48, 512},
+    {"mxfp8_weights", "sm_80", LLRT_E4M3, LLRT_BF16, 40, 352},
+};
+
+/* A tensor, its memory and its storage. */
+typedef struct held {
+  llrt_tensor tensor;
+  size_t bytes;
+} held;
+
+static held make(llrt_device *device, llrt_dtype dtype, int64_t rows, int64_t columns,
+                 const llrt_storage *storage) {
+  held h = {.tensor = {.dtype = dtype,
+                       .rank = 2,
+                       .shape = {rows, columns},
+                       .storage = storage,
+                       .device = device}};
+  cr_assert_eq(llrt_tensor_bytes(&h.tensor, &h.bytes), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_memory_allocate(device, h.bytes, &h.tensor.data), LLRT_OK);
+  cr_assert_eq(llrt_memory_set(device, h.tensor.data, 0xA5, h.bytes, NULL), LLRT_OK);
+  return h;
+}
+
+static void draw_weights(const held *w) {
+  uint16_t *x = malloc(w->bytes);
+  uint32_t state = 5;
+  for (size_t i = 0; i < w->bytes / 2; i++) {
+    state = state * 1664525u + 1013904223u;
+    x[i] = (uint16_t)(0x3000 + (state >> 19) % 0x1000 + (state >> 31 << 15));
+  }
+  llrt_memory_copy(w->tensor.device, w->tensor.data, x, w->bytes, LLRT_COPY_TO_DEVICE, NULL);
+  llrt_stream_synchronize(w->tensor.device, NULL);
+  free(x);
+}
+
+static void compute(const char *name, const held *x, const held *q, const held *s) {
+  char text[4000];
+  llrt_expr *expr;
+  const llrt_arg args[] = {{.name = "x", .tensor = &x->tensor},
+                           {.name = "q", .tensor = &q->tensor},
+                           {.name = "s", .tensor = &s->tensor}};
+  trial_read_text(name, text, sizeof text);
+  cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_compute_into(expr, args, 3, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+  llrt_expr_destroy(&expr);
+}
+
+static void convert(const held *from, const held *to, const llrt_map *map, int n_maps) {
+  const llrt_convert_params params = {.n_maps = n_maps, .maps = map};
+  cr_assert_eq(llrt_convert_into(&from->tensor, &to->tensor, &params, NULL), LLRT_OK, "%s",
+               llrt_last_error());
+}
+
+static void expect_same(const held *a, const held *b, const char *what) {
+  unsigned char *x = malloc(a->bytes), *y = malloc(a->bytes);
+  cr_assert_eq(a->bytes, b->bytes);
+  llrt_memory_copy(a->tensor.device, x, a->tensor.data, a->bytes, LLRT_COPY_FROM_DEVICE, NULL);
+  llrt_memory_copy(a->tensor.device, y, b->tensor.data, a->bytes, LLRT_COPY_FROM_DEVICE, NULL);
+  llrt_stream_synchronize(a->tensor.device, NULL);
+  for (size_t i = 0; i < a->bytes; i++)
+    cr_assert_eq(x[i], y[i], "%s: byte %zu is %#x, not %#x", what, i, x[i], y[i]);
+  free(x);
+  free(y);
+}
+
+static void check(llrt_device *device, size_t c) {
+  llrt_dot_packing packing = {.size = sizeof packing};
+  const llrt_dot_pack_params what = {
+      .dtype = cases[c].element, .scale = LLRT_E8M0, .group = {32, 1}, .other = cases[c].other};
+  int64_t n = cases[c].n, k = cases[c].k;
+  cr_assert_eq(llrt_dot_pack(&what, cases[c].target, LLRT_DOT_B, &packing), LLRT_OK, "%s",
+               llrt_last_error());
+  held x = make(device, LLRT_BF16, n, k, NULL);
+  held q[3], s[3];
+  for (int i = 0; i < 3; i++) {
+    q[i] = make(device, cases[c].element, k, n, i ? &packing.storages[0] : NULL);
+    s[i] = make(device, LLRT_E8M0, k / 32, n, i ? &packing.storages[1] : NULL);
+  }
+  draw_weights(&x);
+  compute(cases[c].name, &x, &q[0], &s[0]);
+  convert(&q[0], &q[1], &packing.map, packing.n_maps);
+  convert(&s[0], &s[1], NULL, 0);
+  compute(cases[c].name, &x, &q[2], &s[2]);
+  expect_same(&q[2], &q[1], cases[c].name);
+  expect_same(&s[2], &s[1], cases[c].name);
+  for (int i = 0; i < 3; i++) {
+    llrt_memory_free(device, q[i].tensor.data);
+    llrt_memory_free(device, s[i].tensor.data);
+  }
+  llrt_memory_free(device, x.tensor.data);
+}
+
+Test(packed_weights, bytes_of_dot_pack) {
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+    for (int d = 0; d < DEVICES; d++) check(trial_device(devices[d]), c);
+}

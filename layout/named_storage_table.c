@@ -425,6 +425,13 @@ const llrt_named_storage named_storages[] = {
     {"wgmma_m64k16_a", "m k", "k0 m3 k3 k1-2 m0-2 m4-5 | k* m*",
      {{0}}, "16", PAD_NONE,
      "PTX ISA, wgmma operand A in registers"},
+    /* behind those that tests draw from (tests/named_drawn.h) */
+    {"marlin_zeros_w4", "g n", "n4-5 n3 n0-2 | n* g*",
+     {{0}}, "4", PAD_NONE,
+     "vLLM marlin_zero_points, awq_to_marlin_zero_points"},
+    {"trtllm_scale_a", "m k", "k0-1 m5-6 m2-4 m0-1 | k* m*",
+     {{0}}, "8", PAD(0),
+     "FlashInfer shuffle_matrix_sf_a, TensorRT-LLM: rows shuffled in blocks of 32, then 128x4"},
 };
 /* clang-format on */
 

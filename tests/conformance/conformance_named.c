@@ -1,6 +1,7 @@
 /* Every named storage from and to row_major: at a shape of whole groups, and at an odd one, which
  * pads where the name pads. */
 #include "conformance.h"
+#include "tests/named_drawn.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +18,7 @@ static bool is_made_by_name(const llrt_named_storage *entry) {
 static const llrt_named_storage *named_entry(int index, int *count) {
   const llrt_named_storage *found = NULL;
   int n = 0;
-  for (int i = 0; i < llrt_storage_named_count(); i++) {
+  for (int i = 0; i < NAMED_DRAWN; i++) {
     const llrt_named_storage *entry = llrt_storage_named_at(i);
     if (!is_made_by_name(entry)) continue;
     if (n++ == index) found = entry;

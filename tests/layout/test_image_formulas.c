@@ -157,6 +157,16 @@ static int64_t at_marlin_nvfp4_scales(const int64_t *x, const int64_t *s) {
   int64_t g = x[0], n = x[1], N = s[1];
   return ((g / 2 * (N / 8) + n / 64 * 8 + n % 8) * 2 + g % 2) * 8 + swap01(n % 64 / 8);
 }
+/* Columns as scales have them, then 0 2 4 6 1 3 5 7 of each eight. */
+static int64_t at_marlin_zeros_w4(const int64_t *x, const int64_t *s) {
+  int64_t scale = at_marlin_scales(x, s), eighth = scale % 8;
+  return scale - eighth + (eighth % 2) * 4 + eighth / 2;
+}
+/* Rows 0 4 8 … of each 32, then 1 5 9 …; after that scales as 128x4. */
+static int64_t at_trtllm_scale_a(const int64_t *x, const int64_t *s) {
+  int64_t shuffled[] = {x[0] / 32 * 32 + x[0] % 4 * 8 + x[0] % 32 / 4, x[1]};
+  return at_scale_128x4(shuffled, s);
+}
 static int64_t at_channels_last(const int64_t *x, const int64_t *s) {
   int64_t n = x[0], c = x[1], C = s[1], h = x[2], H = s[2], w = x[3], W = s[3];
   return ((n * H + h) * W + w) * C + c;
@@ -196,6 +206,8 @@ static const index_formula rows[] = {
     {"flashinfer_sm90_scale", 2, {128, 12}, at_flashinfer_sm90_scale},
     {"marlin_scales", 2, {3, 128}, at_marlin_scales},
     {"marlin_nvfp4_scales", 2, {6, 128}, at_marlin_nvfp4_scales},
+    {"marlin_zeros_w4", 2, {3, 128}, at_marlin_zeros_w4},
+    {"trtllm_scale_a", 2, {256, 10}, at_trtllm_scale_a},
     {"channels_last", 4, {2, 6, 3, 5}, at_channels_last},
 };
 

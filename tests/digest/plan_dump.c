@@ -11,7 +11,7 @@
 HAS_SIZE(plan_step, 112);
 HAS_SIZE(plan_map, 64);
 HAS_SIZE(plan_index, 1224);
-HAS_SIZE(plan_panel, 96);
+HAS_SIZE(plan_panel, 136);
 HAS_SIZE(plan_turns, 944);
 HAS_SIZE(plan_lookback, 80);
 HAS_SIZE(plan_digit, 416);
@@ -24,7 +24,7 @@ HAS_SIZE(plan_range, 208);
 HAS_SIZE(plan_walk, 296);
 HAS_SIZE(plan_view, 68);
 HAS_SIZE(plan_box, 104);
-_Static_assert(offsetof(plan_kernel, digit) - offsetof(plan_kernel, n_tensors) == 336,
+_Static_assert(offsetof(plan_kernel, digit) - offsetof(plan_kernel, n_tensors) == 376,
                "a new field of plan_kernel goes into the dump");
 _Static_assert(sizeof(plan_launch) - offsetof(plan_launch, block_elements) == 1048,
                "a new field of plan_launch goes into the dump");
@@ -211,6 +211,7 @@ static void put_panel(llrt_text *out, const plan_panel *x) {
   NAMED("apart", staged) NUMBER(room)
   NUMBER(tensor) NUMBER(ended) NUMBER(pitch) NUMBER(places) NUMBER(vector)
   if (x->staged) PLAN_NUMBER(end)
+  for (int i = 0; i < PLAN_PANEL_VECTOR; i++) put_item(out, "far", i, x->apart[i]);
 }
 
 static void put_memory(llrt_text *out, const plan_memory *x) {

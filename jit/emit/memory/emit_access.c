@@ -101,6 +101,7 @@ void emit_load_step(emitter *e, const plan_step *step) {
   else if (step->overhang) emit_overhang_step(e, step);
   else if (step->staged && e->kernel->panel.staged) emit_load_staged(e, step);
   else if (e->kernel->panel.staged) emit_load_vectors(e, step);
+  else if (step->staged && e->kernel->panel.vector > 0) emit_load_together(e, step);
   else move_value(e, step, step->out, true, true);
 }
 

@@ -31,6 +31,10 @@ void emit_load_vectors(emitter *e, const plan_step *step);
 void emit_store_apart(emitter *e, const plan_step *step);
 void emit_copy_apart(emitter *e);
 
+/* Panels in place whose elements are loaded one by one and stored together: PLAN_LOAD.
+ * emit_panel_vector.c. */
+void emit_load_together(emitter *e, const plan_step *step);
+
 /* emit_ahead.c: PLAN_PREFETCH, step `at`, in a body that ends before step `end`: its accesses are
  * spread over the words of the steps between. */
 void emit_prefetch_step(emitter *e, int at, int end);

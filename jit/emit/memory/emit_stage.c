@@ -9,10 +9,20 @@ static LLVMTypeRef unit_type(const emitter *e, int bytes) {
   return bytes <= 8 ? emit_int_type(e, 8 * bytes) : LLVMVectorType(e->i32, (unsigned)bytes / 4);
 }
 
-static void copy_unit(const emitter *e, LLVMTypeRef type, LLVMValueRef panel, LLVMValueRef at,
+/* Whether the device copies accesses of so many bytes by itself: then all of a thread's are under
+ * way at once. */
+static bool copies(const emitter *e, int bytes) {
+  return e->kernel->target.async_copies && e->ops->copy && bytes >= 4;
+}
+
+static void copy_unit(emitter *e, LLVMTypeRef type, LLVMValueRef panel, LLVMValueRef at, int bytes,
                       unsigned align) {
   LLVMValueRef from = LLVMBuildGEP2(e->builder, type, panel, &at, 1, "");
   LLVMValueRef to = LLVMBuildGEP2(e->builder, type, e->shared[0], &at, 1, "");
+  if (copies(e, bytes)) {
+    e->ops->copy(e, to, from, bytes, NULL, NULL);
+    return;
+  }
   LLVMValueRef unit = LLVMBuildLoad2(e->builder, type, from, "");
   LLVMSetAlignment(unit, align);
   LLVMSetAlignment(LLVMBuildStore(e->builder, unit, to), align);
@@ -106,10 +116,13 @@ void emit_stage_step(emitter *e) {
   LLVMValueRef at = LLVMBuildPhi(e->builder, e->i64, "");
   LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntULT, at, limit, ""), body, done);
   LLVMPositionBuilderAtEnd(e->builder, body);
-  copy_unit(e, unit_type(e, bytes), panel, at, emit_is_host(e) ? 1 : (unsigned)bytes);
+  copy_unit(e, unit_type(e, bytes), panel, at, bytes, emit_is_host(e) ? 1 : (unsigned)bytes);
   LLVMValueRef next = LLVMBuildAdd(e->builder, at, emit_i64(e, kernel->launch.threads), "");
   LLVMBuildBr(e->builder, test);
   LLVMAddIncoming(at, &first, &before, 1);
   LLVMAddIncoming(at, &next, &body, 1);
   LLVMPositionBuilderAtEnd(e->builder, done);
+  if (!copies(e, bytes)) return;
+  e->ops->end_copies(e);
+  e->ops->await_copies(e, 0);
 }

@@ -256,6 +256,11 @@ llrt_status plan_verify_access(const plan_kernel *kernel, int at) {
       CHECK(step->vector >= pair && step->masked, "step %d: a flat kernel moves elements", at);
       CHECK(!step->parted || stores_halves(step, value), "step %d: may not be parted", at);
       CHECK(!step->staged || kernel->panel.positions > 0, "step %d: there is no panel", at);
+      CHECK(!step->staged || kernel->panel.staged || kernel->panel.vector == 0 ||
+                (plan_value_bits(value, PLAN_REGISTER) == kernel->panel.vector &&
+                 value->word <= kernel->panel.vector &&
+                 kernel->panel.positions % (1 << kernel->panel.vector) == 0),
+            "step %d: no vector of the panel", at);
       for (int i = 0; i < (kernel->target.simd_lanes ? value->word : step->vector); i++)
         CHECK(plan_value_columns(value, PLAN_REGISTER)[i] == 1ull << i, "step %d: no vector", at);
       return LLRT_OK;

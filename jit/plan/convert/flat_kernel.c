@@ -82,6 +82,7 @@ static llrt_status flat_steps(draft *d) {
                       "%sthe destination's elements have gaps between them, or lie in no order",
                       d->word_elements ? "a map of 32-bit words: " : "");
   LLRT_TRY(check_flat_words(d));
+  if (d->desc->in_place && d->by_memory) LLRT_TRY(draft_panel_vector(d));
   draft_flat_vector(d);
   int tile_bits = d->desc->in_place ? panel_tile(d) : draft_flat_tile(d);
   kernel->launch.block_elements =
@@ -146,6 +147,9 @@ bool plan_maps_words(const op_description *desc) {
 /* Where a byte or a word holds several elements, which one thread has to store together, and the
  * axes do not give each thread whole ones, the order of the destination's memory may. */
 llrt_status plan_flat(const op_description *desc, const plan_target *target, plan_kernel *kernel) {
+  if (desc->in_place && target->isa == PLAN_ISA_NVPTX &&
+      flat_by(desc, target, (flat_way){.by_memory = true}, kernel) == LLRT_OK)
+    return LLRT_OK;
   llrt_status status = flat_by(desc, target, (flat_way){.half = 0}, kernel);
   bool stores_several =
       llrt_dtype_bits(desc->tensors[PLAN_DESTINATION].dtype) < 8 || plan_maps_words(desc);

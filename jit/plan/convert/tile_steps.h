@@ -6,6 +6,7 @@
  *   edge.c        accesses that look at bounds
  *   collect.c     stores of rows that are no powers of two, collected into whole lines
  *   in_place.c    a panel of memory that is mapped onto itself
+ *   panel_vector.c  elements of such a panel that a thread stores together
  */
 #ifndef LLRT_JIT_PLAN_CONVERT_TILE_STEPS_H
 #define LLRT_JIT_PLAN_CONVERT_TILE_STEPS_H
@@ -80,5 +81,12 @@ llrt_status draft_tile_steps(draft *d, const draft_values *values, const draft_t
 
 /* Fills kernel.panel from the digits of a flat kernel. Errors: UNSUPPORTED with the reason. */
 llrt_status draft_panel(draft *d);
+
+/* ---- panel_vector.c ---- */
+
+/* NVIDIA: sets kernel.panel.vector, and what that needs. Needs: the panel; places in the order of
+ * the destination's memory without gaps. Errors: UNSUPPORTED where no elements are stored together.
+ */
+llrt_status draft_panel_vector(draft *d);
 
 #endif

@@ -192,7 +192,9 @@ void draft_place_vector(draft *d, int t) {
 
 int draft_flat_pair(const draft *d) {
   bool shares = d->kernel->tensor_bits[1] < 8 && !d->kernel->stored_half;
-  return d->flat_vector > 0 ? d->flat_vector : bits_max(shares, d->word_elements);
+  if (d->flat_vector > 0) return d->flat_vector;
+  int panel = d->desc->in_place ? d->kernel->panel.vector : 0;
+  return panel > 0 ? panel : bits_max(shares, d->word_elements);
 }
 
 /* log2 lanes among them: on the host words are lanes, each of which has the elements of a byte. */
@@ -203,8 +205,8 @@ static int word_lanes(const draft *d) {
 }
 
 static int register_bits(const draft *d) {
-  return (d->kernel->target.simd_lanes ? 0 : FLAT_REGISTER_BITS) + draft_flat_pair(d) -
-         word_lanes(d);
+  bool one = d->kernel->target.simd_lanes || (d->desc->in_place && d->kernel->panel.vector > 0);
+  return (one ? 0 : FLAT_REGISTER_BITS) + draft_flat_pair(d) - word_lanes(d);
 }
 
 /* GPU: lanes, then warps, then registers; host: one scalar element an iteration, or a word's in

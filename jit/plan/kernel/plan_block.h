@@ -76,6 +76,8 @@ typedef struct plan_deal {
   plan_number cells; /* address */
 } plan_deal;
 
+#define PLAN_PANEL_VECTOR 5 /* bits of a vector's positions, at most: 16 bytes of 4-bit elements */
+
 /* A panel: the part of one tensor that a block keeps in shared memory. All zero: none. There are
  * three kinds.
  *
@@ -103,7 +105,10 @@ typedef struct plan_panel {
   uint8_t ended;   /* staged: 1 + number of the bound that cuts the last panel short; 0: none */
   int64_t pitch;   /* staged, ended: elements of memory for each position that the bound leaves */
   uint8_t places;  /* staged: how many of the fastest places number the panel's positions */
-  uint8_t vector;  /* staged: log2 neighbouring positions that are loaded and stored together */
+  uint8_t vector;  /* log2 neighbouring positions that are loaded and stored together (in place: that
+                      a thread loads one by one and stores together) */
+  int64_t apart[PLAN_PANEL_VECTOR]; /* in place: elements of the source from position 0 to position
+                                       2^i of such a vector; those of several add up */
   plan_number end; /* staged: address behind the tensor's last byte */
 } plan_panel;
 

@@ -86,6 +86,9 @@ struct llrt_backend {
   llrt_status (*copy)(llrt_device *device, void *destination, const void *source, size_t bytes,
                       llrt_copy_kind kind, void *stream);
   llrt_status (*set)(llrt_device *device, void *memory, int value, size_t bytes, void *stream);
+  /* Host memory that the device copies by itself. NULL (both): all of it is the device's. */
+  llrt_status (*pin)(llrt_device *device, void *memory, size_t bytes);
+  llrt_status (*unpin)(llrt_device *device, void *memory);
   llrt_status (*synchronize)(llrt_device *device, void *stream);
   llrt_status (*stream_state)(llrt_device *device, void *stream, backend_stream *state);
 

@@ -2,7 +2,8 @@
  * into memory of its own and once in place where outputs fit. The inverse has to give the
  * checkpoint back, bit for bit (what computes has none: the host has to make the same of it, up to
  * a GiB); then whole runs are timed, beside copies of all its tensors. --sizes: at most so much of
- * a checkpoint. */
+ * a checkpoint. Of one of more than 32 GiB, of which nothing is compared, the second half of the
+ * tensors has the first half's memory. */
 #include "flushed.h"
 #include "repack_cases.h"
 #include "subcommands.h"
@@ -13,6 +14,7 @@
 
 enum { MOST_BYTES_BITS = 34 };           /* of a checkpoint: 16 GiB */
 #define MOST_COMPARED ((int64_t)1 << 30) /* bytes of what the host computes, too */
+#define MOST_OWN ((int64_t)1 << 35) /* bytes of a checkpoint whose tensors all have their own */
 #define PATTERN_BYTES ((int64_t)1 << 20)
 
 /* A plan with memory for its tensors. */
@@ -28,7 +30,8 @@ typedef struct repack_run {
   const repack_case *c;
   repack_checkpoint checkpoint;
   llrt_recipe *recipe;
-  unsigned char *pattern; /* 2 * PATTERN_BYTES; tensors repeat parts of it */
+  unsigned char *pattern;   /* 2 * PATTERN_BYTES; tensors repeat parts of it */
+  unsigned char *on_device; /* the same, on the device: as it is, and as bf16 without NaN */
   repack_side forth, back;
   bool in_place;
 } repack_run;
@@ -39,6 +42,11 @@ static void *allocate(harness *h, int64_t bytes) {
   return memory;
 }
 
+/* Where in the pattern a tensor's bytes begin: at an even one. */
+static int64_t begin_of(int i) {
+  return (int64_t)(harness_mix((uint64_t)i) % PATTERN_BYTES) & ~(int64_t)1;
+}
+
 /* Bytes of the checkpoint's tensor i, on the host. bf16 that is cast has no NaN: the payload of one
  * may change. Ownership: free. */
 static unsigned char *make_bytes(const repack_run *r, int i) {
@@ -46,7 +54,7 @@ static unsigned char *make_bytes(const repack_run *r, int i) {
   int64_t bytes = repack_tensor_bytes(tensor);
   unsigned char *host = malloc((size_t)bytes + 1);
   if (!host) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
-  const unsigned char *from = r->pattern + (int64_t)(harness_mix((uint64_t)i) % PATTERN_BYTES);
+  const unsigned char *from = r->pattern + begin_of(i);
 #pragma omp parallel for schedule(static)
   for (int64_t at = 0; at < bytes; at += PATTERN_BYTES)
     memcpy(host + at, from, (size_t)(bytes - at < PATTERN_BYTES ? bytes - at : PATTERN_BYTES));
@@ -60,10 +68,52 @@ static void copy(const repack_run *r, void *to, const void *from, int64_t bytes,
   harness_must(llrt_stream_synchronize(r->h->device, NULL), "copy");
 }
 
-static void upload(const repack_run *r, int i, void *device) {
-  unsigned char *host = make_bytes(r, i);
-  copy(r, device, host, repack_tensor_bytes(&r->checkpoint.tensors[i]), LLRT_COPY_TO_DEVICE);
-  free(host);
+/* Brings the pattern to the device, from where tensors are made of it. */
+static void upload_pattern(repack_run *r) {
+  unsigned char *numbers = malloc(2 * (size_t)PATTERN_BYTES);
+  if (!numbers) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
+  r->on_device = allocate(r->h, 4 * PATTERN_BYTES);
+  memcpy(numbers, r->pattern, 2 * (size_t)PATTERN_BYTES);
+  for (int64_t at = 1; at < 2 * PATTERN_BYTES; at += 2) numbers[at] &= 0xbf;
+  copy(r, r->on_device, r->pattern, 2 * PATTERN_BYTES, LLRT_COPY_TO_DEVICE);
+  copy(r, r->on_device + 2 * PATTERN_BYTES, numbers, 2 * PATTERN_BYTES, LLRT_COPY_TO_DEVICE);
+  free(numbers);
+}
+
+/* The bytes of make_bytes, on the device. */
+static void upload(const repack_run *r, int i, unsigned char *device) {
+  const llrt_named_tensor *tensor = &r->checkpoint.tensors[i];
+  int64_t bytes = repack_tensor_bytes(tensor), part;
+  const unsigned char *from =
+      r->on_device + (tensor->dtype == LLRT_BF16 ? 2 * PATTERN_BYTES : 0) + begin_of(i);
+  for (int64_t at = 0; at < bytes; at += part) {
+    part = bytes - at < PATTERN_BYTES ? bytes - at : PATTERN_BYTES;
+    harness_must(
+        llrt_memory_copy(r->h->device, device + at, from, (size_t)part, LLRT_COPY_ON_DEVICE, NULL),
+        "copy");
+  }
+}
+
+/* Memory and bytes of all inputs; of a large checkpoint's the second half lies where the first
+ * does. */
+static void make_inputs(repack_run *r) {
+  int n = r->checkpoint.n, own = r->checkpoint.bytes > MOST_OWN ? n / 2 : n;
+  upload_pattern(r);
+  for (int i = 0; i < n; i++) {
+    int64_t bytes = repack_tensor_bytes(&r->checkpoint.tensors[i]);
+    bool shares = i >= own && bytes == repack_tensor_bytes(&r->checkpoint.tensors[i - own]);
+    r->forth.in[i] = shares ? r->forth.in[i - own] : allocate(r->h, bytes);
+    if (!shares) upload(r, i, r->forth.in[i]);
+  }
+  harness_must(llrt_stream_synchronize(r->h->device, NULL), "copy");
+}
+
+static void free_inputs(repack_run *r) {
+  int n = r->checkpoint.n, half = n / 2;
+  for (int i = n - 1; i >= 0; i--)
+    if (i < half || r->forth.in[i] != r->forth.in[i - half])
+      llrt_memory_free(r->h->device, r->forth.in[i]);
+  llrt_memory_free(r->h->device, r->on_device);
 }
 
 /* Whether device memory holds tensor i's bytes. */
@@ -249,15 +299,12 @@ static void report(repack_run *r, const flushed *f, int64_t extra, bool right) {
 static bool run_case(repack_run *r, const flushed *f) {
   int64_t extra = 0;
   bind(r, false, &r->forth);
-  for (int i = 0; i < r->checkpoint.n; i++) {
-    r->forth.in[i] = allocate(r->h, repack_tensor_bytes(&r->checkpoint.tensors[i]));
-    upload(r, i, r->forth.in[i]);
-  }
+  make_inputs(r);
   allocate_outputs(r, &r->forth, &extra);
   run_side(&r->forth);
   bool right = comes_back(r);
   report(r, f, extra, right);
-  for (int i = 0; i < r->checkpoint.n; i++) llrt_memory_free(r->h->device, r->forth.in[i]);
+  free_inputs(r);
   free_side(r, &r->forth);
   return right;
 }

@@ -200,6 +200,11 @@ void program_args(const llrt_repack *plan, const repack_program *of, void *const
 void program_list_args(const llrt_repack *plan, const repack_program *of, const uint64_t *lists,
                        int64_t n, program_call *call);
 
+/* Runs the program, or with `lists` its kernel of lists, on a call's arguments: by what was
+ * prepared, where the addresses keep its promises. */
+llrt_status program_run(const repack_program *program, const program_call *call, bool lists,
+                        void *stream);
+
 llrt_status program_prepare_lists(const llrt_repack *plan, repack_program *program);
 void program_destroy(repack_program *program);
 

@@ -75,6 +75,19 @@ llrt_status program_prepare_lists(const llrt_repack *plan, repack_program *progr
   return prepare(plan, program->list_expr, &call, program->n, true, &program->many);
 }
 
+llrt_status program_run(const repack_program *program, const program_call *call, bool lists,
+                        void *stream) {
+  const llrt_expr *expr = lists ? program->list_expr : program->expr;
+  const llrt_op *op = lists ? program->many : program->op;
+  const llrt_run_params params = {.size = sizeof params, .own_workspace = 1};
+  llrt_op_desc *desc;
+  LLRT_TRY(llrt_compute_describe(expr, call->arg, program->n, NULL, &desc));
+  llrt_status status = llrt_op_run(op, stream, desc->tensors, desc->n_tensors, &params);
+  llrt_op_desc_destroy(&desc);
+  if (status != LLRT_OUT_OF_CLASS) return status;
+  return llrt_compute_into(expr, call->arg, program->n, NULL, stream);
+}
+
 /* ---- classes ---- */
 
 static bool same(const repack_program *a, const repack_program *b) {

@@ -43,7 +43,7 @@ static llrt_status compute(const repack_run *r, const repack_move *move) {
   for (int i = 0; i < program->n; i++)
     LLRT_TRY(run_address(r, args[i].tensor, args[i].output, args[i].offset, &addresses[i]));
   program_args(r->plan, program, addresses, &call);
-  return llrt_compute_into(program->expr, call.arg, program->n, NULL, r->stream);
+  return program_run(program, &call, false, r->stream);
 }
 
 static llrt_status run_move(const repack_run *r, const repack_move *move) {

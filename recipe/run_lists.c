@@ -106,5 +106,5 @@ llrt_status run_together(const repack_run *r, const repack_lot *lot, const uint6
   program_call call;
   if (!program) return convert_together(r, lot, lists);
   program_list_args(r->plan, program, lists, lot->n, &call);
-  return llrt_compute_into(program->list_expr, call.arg, program->n, NULL, r->stream);
+  return program_run(program, &call, true, r->stream);
 }

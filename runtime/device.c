@@ -217,6 +217,20 @@ llrt_status llrt_memory_set(llrt_device *device, void *memory, int value, size_t
   return device->backend->set(device, memory, value, bytes, stream);
 }
 
+llrt_status llrt_memory_pin(llrt_device *device, void *memory, size_t bytes) {
+  LLRT_ENTRY();
+  LLRT_REQUIRE(device, "device is NULL");
+  LLRT_REQUIRE(memory, "memory is NULL");
+  LLRT_REQUIRE(bytes > 0, "bytes is 0");
+  return device->backend->pin ? device->backend->pin(device, memory, bytes) : LLRT_OK;
+}
+
+llrt_status llrt_memory_unpin(llrt_device *device, void *memory) {
+  LLRT_ENTRY();
+  LLRT_REQUIRE(device, "device is NULL");
+  return memory && device->backend->unpin ? device->backend->unpin(device, memory) : LLRT_OK;
+}
+
 llrt_status llrt_stream_synchronize(llrt_device *device, void *stream) {
   LLRT_ENTRY();
   LLRT_REQUIRE(device, "device is NULL");

@@ -67,6 +67,8 @@ llrt_status llrt_cuda_release(llrt_device *base, void *memory);
 llrt_status llrt_cuda_copy(llrt_device *base, void *destination, const void *source, size_t bytes,
                            llrt_copy_kind kind, void *stream);
 llrt_status llrt_cuda_set(llrt_device *base, void *memory, int value, size_t bytes, void *stream);
+llrt_status llrt_cuda_pin(llrt_device *base, void *memory, size_t bytes);
+llrt_status llrt_cuda_unpin(llrt_device *base, void *memory);
 llrt_status llrt_cuda_synchronize(llrt_device *base, void *stream);
 llrt_status llrt_cuda_stream_state(llrt_device *base, void *stream, backend_stream *state);
 

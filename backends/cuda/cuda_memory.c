@@ -58,6 +58,25 @@ llrt_status llrt_cuda_set(llrt_device *base, void *memory, int value, size_t byt
                                            (unsigned char)value, bytes, stream));
 }
 
+llrt_status llrt_cuda_pin(llrt_device *base, void *memory, size_t bytes) {
+  const cuda_device *device = cuda_device_of(base);
+  int mode;
+  if (!device->driver.cuMemHostRegister_v2 || !device->driver.cuMemHostUnregister)
+    return llrt_error(LLRT_UNSUPPORTED, "the driver pins no memory of others");
+  LLRT_TRY(llrt_cuda_enter_relaxed(device, &mode));
+  llrt_status status = CUDA_CALL(&device->driver, cuMemHostRegister_v2, memory, bytes, 0);
+  return llrt_cuda_leave_relaxed(device, mode, status);
+}
+
+llrt_status llrt_cuda_unpin(llrt_device *base, void *memory) {
+  const cuda_device *device = cuda_device_of(base);
+  int mode;
+  LLRT_REQUIRE(device->driver.cuMemHostUnregister, "memory is not pinned");
+  LLRT_TRY(llrt_cuda_enter_relaxed(device, &mode));
+  llrt_status status = CUDA_CALL(&device->driver, cuMemHostUnregister, memory);
+  return llrt_cuda_leave_relaxed(device, mode, status);
+}
+
 llrt_status llrt_cuda_synchronize(llrt_device *base, void *stream) {
   const cuda_device *device = cuda_device_of(base);
   LLRT_TRY(llrt_cuda_enter(device));

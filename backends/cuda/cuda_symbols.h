@@ -131,6 +131,8 @@ typedef struct cuda_ipc_handle {
   X(1, cuMemFree_v2, (cuda_ptr memory)) \
   X(0, cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags)) \
   X(0, cuMemFreeHost, (void *memory)) \
+  X(0, cuMemHostRegister_v2, (void *memory, size_t bytes, unsigned flags)) \
+  X(0, cuMemHostUnregister, (void *memory)) \
   X(0, cuDeviceGetUuid_v2, (cuda_uuid * uuid, cuda_ordinal device)) \
   X(0, cuMemGetAddressRange_v2, (cuda_ptr * begin, size_t *bytes, cuda_ptr address)) \
   X(0, cuIpcGetMemHandle, (cuda_ipc_handle * handle, cuda_ptr memory)) \

@@ -66,6 +66,8 @@ llrt_status llrt_hip_release(llrt_device *base, void *memory);
 llrt_status llrt_hip_copy(llrt_device *base, void *destination, const void *source, size_t bytes,
                           llrt_copy_kind kind, void *stream);
 llrt_status llrt_hip_set(llrt_device *base, void *memory, int value, size_t bytes, void *stream);
+llrt_status llrt_hip_pin(llrt_device *base, void *memory, size_t bytes);
+llrt_status llrt_hip_unpin(llrt_device *base, void *memory);
 llrt_status llrt_hip_synchronize(llrt_device *base, void *stream);
 llrt_status llrt_hip_stream_state(llrt_device *base, void *stream, backend_stream *state);
 llrt_status llrt_hip_reaches(llrt_device *base, const void *address, bool *reached);

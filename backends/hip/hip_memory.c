@@ -47,6 +47,25 @@ llrt_status llrt_hip_set(llrt_device *base, void *memory, int value, size_t byte
       HIP_CALL(&device->driver, hipMemsetAsync, memory, value & 0xff, bytes, stream));
 }
 
+llrt_status llrt_hip_pin(llrt_device *base, void *memory, size_t bytes) {
+  const hip_device *device = hip_device_of(base);
+  hip_entry entry;
+  if (!device->driver.hipHostRegister || !device->driver.hipHostUnregister)
+    return llrt_error(LLRT_UNSUPPORTED, "the driver pins no memory of others");
+  LLRT_TRY(llrt_hip_enter_relaxed(device, &entry));
+  llrt_status status = HIP_CALL(&device->driver, hipHostRegister, memory, bytes, 0);
+  return llrt_hip_leave_relaxed(device, entry, status);
+}
+
+llrt_status llrt_hip_unpin(llrt_device *base, void *memory) {
+  const hip_device *device = hip_device_of(base);
+  hip_entry entry;
+  LLRT_REQUIRE(device->driver.hipHostUnregister, "memory is not pinned");
+  LLRT_TRY(llrt_hip_enter_relaxed(device, &entry));
+  llrt_status status = HIP_CALL(&device->driver, hipHostUnregister, memory);
+  return llrt_hip_leave_relaxed(device, entry, status);
+}
+
 llrt_status llrt_hip_synchronize(llrt_device *base, void *stream) {
   const hip_device *device = hip_device_of(base);
   int previous;

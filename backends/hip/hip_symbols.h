@@ -70,6 +70,8 @@ typedef struct hip_pointer_attributes {
   X(0, hip_result, hipGetDeviceProperties, (void *properties, int device)) \
   X(1, hip_result, hipMalloc, (void **memory, size_t bytes)) \
   X(1, hip_result, hipFree, (void *memory)) \
+  X(0, hip_result, hipHostRegister, (void *memory, size_t bytes, unsigned flags)) \
+  X(0, hip_result, hipHostUnregister, (void *memory)) \
   X(0, hip_result, hipPointerGetAttributes, \
     (hip_pointer_attributes * attributes, const void *memory)) \
   X(0, hip_result, hipGetLastError, (void)) \

@@ -213,6 +213,15 @@ LLRT_API llrt_status llrt_memory_copy(llrt_device *device, void *destination, co
 LLRT_API llrt_status llrt_memory_set(llrt_device *device, void *memory, int value, size_t bytes,
                                      void *stream);
 
+/* Pins `bytes` bytes (> 0) of host memory, which no other call has pinned, until llrt_memory_unpin
+ * of the same address: copies to and from it are queued and go by the device's own engines. Nothing
+ * happens on the host. Cost: the system gives all of the memory at once. Errors: also UNSUPPORTED
+ * where the driver has no such function. */
+LLRT_API llrt_status llrt_memory_pin(llrt_device *device, void *memory, size_t bytes);
+
+/* Precondition: no queued work uses it. NULL is accepted. */
+LLRT_API llrt_status llrt_memory_unpin(llrt_device *device, void *memory);
+
 /* Waits until all work queued on the stream is done. Errors: DEVICE also for earlier launches,
  * whose errors surface here. */
 LLRT_API llrt_status llrt_stream_synchronize(llrt_device *device, void *stream);

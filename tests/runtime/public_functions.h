@@ -133,6 +133,8 @@
   X(llrt_memory_free, (0, 0)) \
   X(llrt_memory_copy, (0, 0, 0, 0, 0, 0)) \
   X(llrt_memory_set, (0, 0, 0, 0, 0)) \
+  X(llrt_memory_pin, (0, 0, 0)) \
+  X(llrt_memory_unpin, (0, 0)) \
   X(llrt_stream_synchronize, (0, 0)) \
   X(llrt_stream_is_capturing, (0, 0, 0)) \
   X(llrt_event_create, (0, 0)) \

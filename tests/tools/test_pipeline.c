@@ -12,12 +12,12 @@
 
 typedef struct work {
   size_t bytes[ITEMS];
-  size_t read, converted, written, settled; /* items; each changed by one stage */
-  int fails_in;                             /* 'r', 'c', 'w', 's'; 0: nothing fails */
+  size_t read, converted, finished, written, settled; /* items; each changed by one stage */
+  int fails_in; /* 'r', 'c', 'f', 'w', 's'; 0: nothing fails */
   size_t fails_at;
   char *block;
   size_t size;
-  bool pinned;
+  bool pinned, finishes;
   atomic_size_t under_way; /* bytes */
   size_t most;             /* of them, at the end of a read */
   unsigned delay;          /* microseconds of a write, now and then */
@@ -51,12 +51,21 @@ static bool convert_item(void *user, size_t item, void *memory, array_error *err
   return fail_at(w, 'c', item, error);
 }
 
+/* At most one item more has been converted. */
+static bool finish_item(void *user, size_t item, array_error *error) {
+  work *w = user;
+  cr_assert_eq(w->finished++, item);
+  cr_assert(w->converted == item + 1 || w->converted == item + 2);
+  return fail_at(w, 'f', item, error);
+}
+
 static bool write_item(void *user, size_t item, const void *memory, array_error *error) {
   work *w = user;
   const char *byte = memory;
   for (size_t i = 0; i < w->bytes[item]; i++) cr_assert_eq(byte[i], (char)(item + 1));
   if (w->delay && item % 16 == 0) usleep(w->delay);
   cr_assert_eq(w->written++, item);
+  cr_assert(!w->finishes || w->finished > item);
   atomic_fetch_sub(&w->under_way, w->bytes[item]);
   return fail_at(w, 'w', item, error);
 }
@@ -88,6 +97,7 @@ static bool run(work *w, size_t memory, array_error *error) {
                       .bytes = bytes_of,
                       .read = read_item,
                       .convert = convert_item,
+                      .finish = w->finishes ? finish_item : NULL,
                       .write = write_item,
                       .settle = settle_items,
                       .prepare = pin,
@@ -96,7 +106,7 @@ static bool run(work *w, size_t memory, array_error *error) {
 }
 
 static void make_items(work *w, unsigned seed) {
-  *w = (work){.delay = 200};
+  *w = (work){.delay = 200, .finishes = seed % 2};
   for (size_t i = 0; i < ITEMS; i++) {
     seed = seed * 1664525u + 1013904223u;
     w->bytes[i] = (seed >> 8) % (i % 7 ? 9000 : 60000);
@@ -117,7 +127,7 @@ Test(pipeline, memory) {
 }
 
 Test(pipeline, failures) {
-  static const char stages[] = "rcws";
+  static const char stages[] = "rcfws";
   for (int i = 0; stages[i]; i++) {
     work w;
     array_error error;

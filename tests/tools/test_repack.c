@@ -21,7 +21,14 @@
   "\"{each}.w: u8[n, k]\"}, \"out\": {\"w\": \"{each}.t: u8[k, n] = u8[n k] in col_major\"}}], " \
   "\"rest\": \"keep\"}"
 
+/* Each matrix's largest number less its elements. */
+#define COMPUTE \
+  "{\"recipe\": 1, \"name\": \"less\", \"rows\": [{\"each\": \"{P}\", \"in\": {\"x\": " \
+  "\"{each}.w: u8[n, k]\"}, \"largest\": {\"a\": \"x\"}, \"compute\": \"y = a - x\", \"out\": " \
+  "{\"y\": \"{each}.t: u8[k, n] = u8[n k] in col_major\"}}], \"rest\": \"keep\"}"
+
 static char folder[256], before[4096];
+static const char *device_name = "host";
 
 static void enter(void) {
   cr_assert_not_null(getcwd(before, sizeof before));
@@ -91,7 +98,7 @@ static bool run(const char *recipe, const char *out, bool verifies, watcher *tol
   repack_request request = {
       .from = &from, .n_models = 1, .tp = 1, .out = out, .version = "test", .checks = verifies};
   cr_assert_eq(llrt_context_create(NULL, &context), LLRT_OK);
-  cr_assert_eq(llrt_device_open(context, "host", NULL, &device), LLRT_OK);
+  cr_assert_eq(llrt_device_open(context, device_name, NULL, &device), LLRT_OK);
   llrt_recipe *loaded;
   cr_assert_eq(llrt_recipe_load(recipe, strlen(recipe), &loaded), LLRT_OK, "%s", llrt_last_error());
   request.recipe = loaded;
@@ -182,6 +189,34 @@ static void survive_kills(const char *recipe) {
 }
 
 Test(repack, kills, .init = enter, .fini = leave) { survive_kills(TURN); }
+Test(repack, kills_while_computing, .init = enter, .fini = leave) { survive_kills(COMPUTE); }
+
+/* On devices, through pinned memory, what the host makes. */
+static void expect_like_host(const char *name) {
+  array_error error;
+  repack_result result;
+  watcher idle = {0};
+  device_name = name;
+  cr_expect(run(TURN, "d.safetensors", false, &idle, &result, &error), "%s", error.text);
+  cr_expect(same_files("turned.safetensors", "d.safetensors"), "%s", name);
+  unlink("d.safetensors");
+  cr_expect(run(TURN, "d.safetensors", true, &idle, &result, &error), "%s", error.text);
+  unlink("d.safetensors");
+  cr_expect(run(COMPUTE, "d.safetensors", false, &idle, &result, &error), "%s", error.text);
+  cr_expect(same_files("less.safetensors", "d.safetensors"), "%s", name);
+  unlink("d.safetensors");
+}
+
+Test(repack, devices, .init = enter, .fini = leave) {
+  array_error error;
+  repack_result result;
+  watcher idle = {0};
+  write_model("model.safetensors");
+  cr_assert(run(TURN, "turned.safetensors", false, &idle, &result, &error), "%s", error.text);
+  cr_assert(run(COMPUTE, "less.safetensors", false, &idle, &result, &error), "%s", error.text);
+  expect_like_host("cuda-emu:sm_90a");
+  expect_like_host("hip-emu:gfx942");
+}
 
 /* A journal whose last line was cut off, or whose middle was damaged, counts as far as it is whole.
  */

@@ -95,12 +95,37 @@ static void *read_all(void *user) {
   return NULL;
 }
 
+/* Whether the next item may be converted without waiting for it. */
+static bool is_read(run *r, size_t item) {
+  pthread_mutex_lock(&r->lock);
+  bool read = !r->failed && r->done[READ] > item;
+  pthread_mutex_unlock(&r->lock);
+  return read;
+}
+
+static bool finish_one(run *r, size_t item, array_error *error) {
+  bool well = !r->p->finish || r->p->finish(r->p->user, item, error);
+  tell(r, CONVERTED, item + 1, well, error);
+  return well;
+}
+
+/* One item may be queued while the one before is under way. What is queued is finished, also where
+ * the run has failed. */
 static void convert_all(run *r) {
   array_error error;
+  size_t n = r->p->n_items, finished = 0;
   bool well = true;
-  for (size_t i = 0; i < r->p->n_items && well && wait_for(r, READ, i); i++) {
+  for (size_t i = 0; i < n && well && wait_for(r, READ, i); i++) {
     well = r->p->convert(r->p->user, i, memory_of(r, i), &error);
-    tell(r, CONVERTED, i + 1, well, &error);
+    if (!well) tell(r, CONVERTED, i, false, &error);
+    while (finished < i && finish_one(r, finished, &error)) finished++;
+    well = well && finished == i;
+    bool later = well && r->p->finish && i + 1 < n && is_read(r, i + 1);
+    if (well && !later) {
+      well = finish_one(r, i, &error);
+      finished += well;
+    }
+    if (!well) return;
   }
 }
 

@@ -16,6 +16,9 @@ typedef struct pipeline {
   size_t (*bytes)(void *user, size_t item);
   bool (*read)(void *user, size_t item, void *memory, array_error *error);
   bool (*convert)(void *user, size_t item, void *memory, array_error *error); /* caller's thread */
+  /* Waits for what `convert` queued; called once for each item, in order, behind `convert` of the
+   * next one where that has been read already. NULL: items are converted when that returns. */
+  bool (*finish)(void *user, size_t item, array_error *error);
   bool (*write)(void *user, size_t item, const void *memory, array_error *error);
   /* Items first .. end-1 were written. Follows within a tenth of a second or when all are done. */
   bool (*settle)(void *user, size_t first, size_t end, array_error *error);

@@ -26,8 +26,9 @@ typedef struct run {
   size_t *todo; /* items */
   size_t n_todo;
   addresses *rank;
-  void *device_memory; /* NULL: the host's is used */
-  bool on_host;
+  void *device_memory; /* of one item at a time, as its stream has them; NULL: the host's is used */
+  llrt_event *begun[2], *ended[2]; /* by items in turn, where they are queued; NULL: they are not */
+  bool on_host, pinned;
   digest *kept; /* of the tensor that is being copied */
   struct timespec began;
   repack_progress progress;
@@ -120,19 +121,32 @@ static bool clear_outputs(const run *u, const repack_parts *parts, char *at, arr
 static bool check_back(run *u, const repack_parts *parts, int32_t step, const char *memory,
                        char *at, array_error *error);
 
-static bool run_step(run *u, const repack_parts *parts, int32_t step, char *memory,
+/* Waits for an item, or marks where it ends: then finish_item waits. */
+static bool end_step(const run *u, size_t number, array_error *error) {
+  llrt_event *ended = u->ended[number % 2];
+  llrt_status status =
+      ended ? llrt_event_record(ended, NULL) : llrt_stream_synchronize(u->params->device, NULL);
+  return status == LLRT_OK || fail_library(error);
+}
+
+static bool begin_step(const run *u, size_t number, array_error *error) {
+  llrt_event *begun = u->begun[number % 2];
+  return !begun || llrt_event_record(begun, NULL) == LLRT_OK || fail_library(error);
+}
+
+static bool run_step(run *u, const repack_parts *parts, size_t number, char *memory,
                      array_error *error) {
+  int32_t step = item_of(u, number)->step;
   char *at = u->on_host ? memory : u->device_memory;
-  bool done = copy_parts(u, parts, memory, false, error) && clear_outputs(u, parts, at, error);
+  bool done = begin_step(u, number, error) && copy_parts(u, parts, memory, false, error) &&
+              clear_outputs(u, parts, at, error);
   place(u, parts, step, at);
   for (int rank = 0; rank < u->r->ranks && done; rank++)
     done = llrt_repack_run_step(u->r->rank[rank].plan, step, u->rank[rank].in, u->rank[rank].out,
                                 at + parts->workspace, NULL) == LLRT_OK ||
            fail_library(error);
   place(u, parts, step, NULL);
-  done = done && copy_parts(u, parts, memory, true, error);
-  if (done && llrt_stream_synchronize(u->params->device, NULL) != LLRT_OK)
-    done = fail_library(error);
+  done = done && copy_parts(u, parts, memory, true, error) && end_step(u, number, error);
   return done && (!u->r->rank[0].back || check_back(u, parts, step, memory, at, error));
 }
 
@@ -142,9 +156,17 @@ static bool convert_item(void *user, size_t number, void *memory, array_error *e
   repack_parts parts;
   if (item->kept) return true;
   if (!repack_parts_of(u->r, item->step, &parts, error)) return false;
-  bool done = run_step(u, &parts, item->step, memory, error);
+  bool done = run_step(u, &parts, number, memory, error);
   repack_parts_fini(&parts);
   return done;
+}
+
+static bool finish_item(void *user, size_t number, array_error *error) {
+  const run *u = user;
+  double unused;
+  if (item_of(u, number)->kept || !u->ended[number % 2]) return true;
+  return llrt_event_elapsed(u->begun[number % 2], u->ended[number % 2], &unused) == LLRT_OK ||
+         fail_library(error);
 }
 
 /* ---- the way back ---- */
@@ -351,6 +373,31 @@ static bool open_device(run *u, array_error *error) {
          fail_library(error);
 }
 
+/* Pins the memory of all items, so that copies are queued; where it cannot be, they are not. */
+static void pin(void *user, void *block, size_t bytes) {
+  run *u = user;
+  u->pinned = !u->on_host && llrt_memory_pin(u->params->device, block, bytes) == LLRT_OK;
+  bool queues = u->pinned && !u->r->rank[0].back;
+  for (int i = 0; i < 2 && queues; i++)
+    queues = llrt_event_create(u->params->device, &u->begun[i]) == LLRT_OK &&
+             llrt_event_create(u->params->device, &u->ended[i]) == LLRT_OK;
+  for (int i = 0; i < 2 && !queues; i++) {
+    llrt_event_destroy(&u->begun[i]);
+    llrt_event_destroy(&u->ended[i]);
+  }
+}
+
+static void unpin(void *user, void *block, size_t bytes) {
+  run *u = user;
+  (void)bytes;
+  if (!u->on_host) (void)llrt_stream_synchronize(u->params->device, NULL);
+  for (int i = 0; i < 2; i++) {
+    llrt_event_destroy(&u->begun[i]);
+    llrt_event_destroy(&u->ended[i]);
+  }
+  if (u->pinned) (void)llrt_memory_unpin(u->params->device, block);
+}
+
 static bool check_memory(const repack *r, uint64_t memory, array_error *error) {
   if (memory >= r->largest) return true;
   const llrt_repack_step *step = step_of(r, 0, r->largest_step);
@@ -365,6 +412,9 @@ static bool run_all(run *u, uint64_t memory, repack_result *result, array_error 
                 .bytes = bytes_of,
                 .read = read_item,
                 .convert = convert_item,
+                .finish = finish_item,
+                .prepare = pin,
+                .release = unpin,
                 .write = write_item,
                 .settle = settle_items,
                 .memory = memory};

@@ -76,7 +76,8 @@ typedef struct plan_deal {
   plan_number cells; /* address */
 } plan_deal;
 
-#define PLAN_PANEL_VECTOR 5 /* bits of a vector's positions, at most: 16 bytes of 4-bit elements */
+#define PLAN_PANEL_VECTOR 5 /* bits of a vector's positions, at most: 16 bytes of 4-bit elements \
+                             */
 
 /* A panel: the part of one tensor that a block keeps in shared memory. All zero: none. There are
  * three kinds.
@@ -97,19 +98,19 @@ typedef struct plan_panel {
    * memory. */
   uint8_t unit;
   bool gathered;
-  uint8_t width;   /* gathered: log2 neighbours of a value */
-  int64_t most;    /* gathered: values that shared memory has room for */
-  bool staged;     /* kind staged; the others have false */
-  int64_t room;    /* staged: elements from first position to last, whatever bounds leave out */
-  uint8_t tensor;  /* staged: 0: the source. 1: the destination, of which each panel stores all */
-  uint8_t ended;   /* staged: 1 + number of the bound that cuts the last panel short; 0: none */
-  int64_t pitch;   /* staged, ended: elements of memory for each position that the bound leaves */
-  uint8_t places;  /* staged: how many of the fastest places number the panel's positions */
-  uint8_t vector;  /* log2 neighbouring positions that are loaded and stored together (in place: that
-                      a thread loads one by one and stores together) */
+  uint8_t width;  /* gathered: log2 neighbours of a value */
+  int64_t most;   /* gathered: values that shared memory has room for */
+  bool staged;    /* kind staged; the others have false */
+  int64_t room;   /* staged: elements from first position to last, whatever bounds leave out */
+  uint8_t tensor; /* staged: 0: the source. 1: the destination, of which each panel stores all */
+  uint8_t ended;  /* staged: 1 + number of the bound that cuts the last panel short; 0: none */
+  int64_t pitch;  /* staged, ended: elements of memory for each position that the bound leaves */
+  uint8_t places; /* staged: how many of the fastest places number the panel's positions */
+  uint8_t vector; /* log2 neighbouring positions that are loaded and stored together (in place: that
+                     a thread loads one by one and stores together) */
   int64_t apart[PLAN_PANEL_VECTOR]; /* in place: elements of the source from position 0 to position
                                        2^i of such a vector; those of several add up */
-  plan_number end; /* staged: address behind the tensor's last byte */
+  plan_number end;                  /* staged: address behind the tensor's last byte */
 } plan_panel;
 
 /* Where tensor 0 lies, for loads by aligned vectors that overhang its rows: a vector is loaded

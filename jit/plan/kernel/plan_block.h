@@ -76,8 +76,8 @@ typedef struct plan_deal {
   plan_number cells; /* address */
 } plan_deal;
 
-#define PLAN_PANEL_VECTOR 5 /* bits of a vector's positions, at most: 16 bytes of 4-bit elements \
-                             */
+/* Bits of a vector's positions, at most: 16 bytes of 4-bit elements. */
+#define PLAN_PANEL_VECTOR 5
 
 /* A panel: the part of one tensor that a block keeps in shared memory. All zero: none. There are
  * three kinds.

@@ -1,5 +1,6 @@
 /* NVFP4 of bf16: every byte is that of a plain loop, which follows ModelOpt's NVFP4QTensor.quantize
- * on a GPU; rows of odd lengths, pads, ranks, several layers at once. */
+ * on a GPU, or compressed-tensors' generate_gparam, calculate_qparams and quantize; rows of odd
+ * lengths, pads, ranks, several layers at once. */
 #include "tests/recipe/codes.h"
 #include "tests/recipe/model.h"
 
@@ -22,6 +23,28 @@ static quantised quantise(const float *x, int n, int k) {
     uint8_t scale = codes_e4m3(most == 0 ? 1 : most);
     float v = x[i] / (codes_of_e4m3(scale) * made.d);
     uint8_t code = isnan(v) ? 7 : v < 0 ? codes_e2m1(v) : codes_e2m1(fabsf(v));
+    made.s[i / GROUP] = scale;
+    made.q[i / 2] = (uint8_t)(i % 2 ? made.q[i / 2] | code << 4 : code);
+  }
+  return made;
+}
+
+static float to_bf16(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return codes_of_bf16((uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16));
+}
+
+/* As compressed-tensors does it, whose scales of the tensor divide, and are of bf16. */
+static quantised quantise_dividing(const float *x, int n, int k) {
+  quantised made = {malloc((size_t)n * k / 2), malloc((size_t)n * k / GROUP), 0};
+  made.d = to_bf16(to_bf16(1 / codes_amax(x, n, k, k)) * 2688);
+  for (int i = 0; i < n * k; i++) {
+    float most = to_bf16(codes_amax(x + i / GROUP * GROUP, 1, GROUP, GROUP) * (1.0F / 6));
+    uint8_t scale = codes_e4m3(fminf(made.d * most, 448));
+    if (scale == 0) scale = codes_e4m3(0.125F);
+    float v = x[i] / (codes_of_e4m3(scale) / made.d);
+    uint8_t code = v < 0 ? codes_e2m1(v) : codes_e2m1(fabsf(v));
     made.s[i / GROUP] = scale;
     made.q[i / 2] = (uint8_t)(i % 2 ? made.q[i / 2] | code << 4 : code);
   }
@@ -113,6 +136,30 @@ Test(recipe_nvfp4, host) {
 }
 Test(recipe_nvfp4, cuda) { check("cuda-emu:sm_90a", 33, 96, 9); }
 Test(recipe_nvfp4, hip) { check("hip-emu:gfx942", 20, 64, 11); }
+
+static void check_dividing(const char *device_name, int n, int k) {
+  opened_device at = open_device(device_name);
+  model in = {0};
+  uint64_t state = 17;
+  llrt_recipe_params params = {0};
+  float *weight = add_weight(&in, &state, "m.q_proj.weight", n, k);
+  quantised made = quantise_dividing(weight, n, k);
+  repacked out = model_repack(at.device, "bf16.nvfp4-compressed-tensors", &in, &params);
+  model_expect(&out, "m.q_proj.weight_packed", LLRT_U8, made.q, (size_t)n * k / 2);
+  model_expect(&out, "m.q_proj.weight_scale", LLRT_E4M3, made.s, (size_t)n * k / GROUP);
+  model_expect(&out, "m.q_proj.weight_global_scale", LLRT_F32, &made.d, sizeof made.d);
+  quantised_free(&made);
+  free(weight);
+  repacked_free(&out);
+  model_free(&in);
+  close_device(&at);
+}
+
+Test(recipe_nvfp4, dividing) {
+  check_dividing("host", 40, 192);
+  check_dividing("host", 129, 48);
+}
+Test(recipe_nvfp4, dividing_on_cuda) { check_dividing("cuda-emu:sm_90a", 33, 96); }
 
 /* Scales as 128x4, of ranks, whose last one is padded: all have the whole tensor's scale. */
 static void check_swizzled(const char *device_name, int n, int k, int tp) {

@@ -28,6 +28,8 @@ typedef struct shared {
   pthread_barrier_t together;
   llrt_device *device[MAX_RANKS];
   void *sources[MAX_RANKS], *destinations[MAX_RANKS], *signals[MAX_RANKS];
+  void *scales[MAX_RANKS]; /* of a scaled case */
+  llrt_map map;
   llrt_nccl_id id[2]; /* of llrt's communicator, of that of bare calls */
 } shared;
 
@@ -65,6 +67,20 @@ static void fill_source(rank_run *r) {
   free(bytes);
 }
 
+static void fill_scales(rank_run *r) {
+  shared *s = r->of;
+  llrt_device *device = s->device[r->rank];
+  size_t bytes;
+  float *scales = reshard_problem_scales(&s->problem, r->rank, &bytes);
+  if (!scales) return;
+  harness_must(llrt_memory_allocate(device, room((int64_t)bytes), &s->scales[r->rank]), "memory");
+  harness_must(
+      llrt_memory_copy(device, s->scales[r->rank], scales, bytes, LLRT_COPY_TO_DEVICE, NULL),
+      "copy");
+  harness_must(llrt_stream_synchronize(device, NULL), "synchronize");
+  free(scales);
+}
+
 /* Before others may write to it: what is compared is this path's. */
 static void forget_destination(const rank_run *r) {
   shared *s = r->of;
@@ -99,7 +115,11 @@ typedef struct work {
 
 static void run_fused(const work *w) {
   shared *s = w->r->of;
-  harness_must(llrt_reshard_run(w->reshard, s->sources, s->destinations, NULL), "reshard");
+  const llrt_reshard_run_params params = {.size = sizeof params,
+                                          .sources = s->sources,
+                                          .destinations = s->destinations,
+                                          .scales = s->problem.c->group ? s->scales : NULL};
+  harness_must(llrt_reshard_run_with(w->reshard, &params, NULL), "reshard");
 }
 
 static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -174,6 +194,7 @@ static void open_rank(rank_run *r, llrt_context **context) {
   harness_must(llrt_memory_allocate(device, room(r->destination_bytes), &s->destinations[r->rank]),
                "memory");
   fill_source(r);
+  fill_scales(r);
   pthread_barrier_wait(&s->together);
   for (int other = 0; other < s->problem.ranks && reaches(s->options); other++)
     harness_must(llrt_device_reach_peer(device, s->device[other]), "peer");
@@ -190,19 +211,26 @@ static void close_rank(rank_run *r, llrt_context **context) {
   llrt_memory_free(device, s->signals[r->rank]);
   llrt_memory_free(device, s->sources[r->rank]);
   llrt_memory_free(device, s->destinations[r->rank]);
+  llrt_memory_free(device, s->scales[r->rank]);
   llrt_device_close(&s->device[r->rank]);
   llrt_context_destroy(context);
 }
 
 static llrt_reshard_desc describe(const shared *s, way by) {
-  return (llrt_reshard_desc){.source = &s->problem.source,
+  bool scaled = s->problem.c->group > 0;
+  return (llrt_reshard_desc){.size = sizeof(llrt_reshard_desc),
+                             .source = &s->problem.source,
                              .destination = &s->problem.destination,
                              .shape = s->problem.shape,
                              .source_dtype = LLRT_BF16,
                              .destination_dtype = s->problem.c->to,
                              .path = by == BY_NCCL ? LLRT_RESHARD_NCCL : LLRT_RESHARD_CHOOSE,
                              .access = by == BY_READING ? LLRT_RESHARD_READ : LLRT_RESHARD_WRITE,
-                             .parts = s->options->parts};
+                             .parts = s->options->parts,
+                             .maps = &s->map,
+                             .n_maps = scaled,
+                             .scale = scaled ? &s->problem.scale : NULL,
+                             .scale_dtype = scaled ? LLRT_F32 : LLRT_DTYPE_NONE};
 }
 
 /* Runs the case by one path and compares the result; the time of a run, or 0. */
@@ -344,6 +372,8 @@ static bool run_case(const harness_options *options, const reshard_case *c, int 
   rank_run run[MAX_RANKS], slowest = {.of = &s};
   pthread_t thread[MAX_RANKS];
   if (!reshard_problem_make(c, ranks, bytes, options->seed, &s.problem)) return true;
+  s.map = (llrt_map){.kind = LLRT_MAP_SCALE};
+  s.map.group[c->rank - 1] = c->group;
   pthread_barrier_init(&s.together, NULL, (unsigned)ranks);
   for (int r = 0; r < ranks; r++) {
     run[r] = (rank_run){.of = &s, .rank = r};

@@ -184,7 +184,8 @@ static void run_path(rank_run *r, way by, void *given, times *out) {
                                    .nccl = given,
                                    .nccl_id = by_nccl && !given ? &s->id[0] : NULL,
                                    .nccl_library = s->options->nccl};
-  const llrt_reshard_desc desc = {.source = &s->source,
+  const llrt_reshard_desc desc = {.size = sizeof desc,
+                                  .source = &s->source,
                                   .destination = &s->destination,
                                   .shape = shape,
                                   .source_dtype = LLRT_B16,

@@ -3,6 +3,7 @@
 #include "harness.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Keys of a cache, [tokens, heads, dim]: blocks of 16 tokens, each head's together, and blocks of
@@ -13,21 +14,23 @@ enum { TOKENS_MULTIPLE = 64, HEADS = 8 /* of a rank */, DIM = 128 };
 
 const reshard_case reshard_cases[] = {
     {"rows to columns, transposed", "P(a, None) o row_major", "P(None, a) o col_major", 2,
-     LLRT_BF16, RESHARD_ALL, RESHARD_ALL},
+     LLRT_BF16, RESHARD_ALL, RESHARD_ALL, 0},
     {"rows to columns", "P(a, None) o row_major", "P(None, a) o row_major", 2, LLRT_BF16,
-     RESHARD_ALL, RESHARD_ALL},
+     RESHARD_ALL, RESHARD_ALL, 0},
     {"Shard(0) to Shard(1)", "P(a) o row_major", "P(None, a) o row_major", 4, LLRT_BF16,
-     RESHARD_ALL, RESHARD_ALL},
+     RESHARD_ALL, RESHARD_ALL, 0},
     {"replicated to sharded", "P(None, None) o row_major", "P(a, None) o row_major", 2, LLRT_BF16,
-     RESHARD_ALL, RESHARD_ALL},
+     RESHARD_ALL, RESHARD_ALL, 0},
     {"rows to columns, e4m3", "P(a, None) o row_major", "P(None, a) o col_major", 2, LLRT_E4M3,
-     RESHARD_ALL, RESHARD_ALL},
+     RESHARD_ALL, RESHARD_ALL, 0},
+    {"rows to columns, e4m3, scaled", "P(a, None) o row_major", "P(None, a) o row_major", 2,
+     LLRT_E4M3, RESHARD_ALL, RESHARD_ALL, 128},
     {"keys, fewer heads a rank", "P(dp, a) o " KEYS_BY_HEAD, "P(None, a) o " KEYS_BY_TOKEN, 3,
-     LLRT_BF16, RESHARD_IN_TWO, RESHARD_ALL},
+     LLRT_BF16, RESHARD_IN_TWO, RESHARD_ALL, 0},
     {"keys, fewer heads, e4m3", "P(dp, a) o " KEYS_BY_HEAD, "P(None, a) o " KEYS_BY_TOKEN, 3,
-     LLRT_E4M3, RESHARD_IN_TWO, RESHARD_ALL},
+     LLRT_E4M3, RESHARD_IN_TWO, RESHARD_ALL, 0},
     {"keys to other ranks", "P(None, a) o " KEYS_BY_HEAD, "P(None, a) o " KEYS_BY_TOKEN, 3,
-     LLRT_BF16, RESHARD_FIRST_HALF, RESHARD_LAST_HALF},
+     LLRT_BF16, RESHARD_FIRST_HALF, RESHARD_LAST_HALF, 0},
 };
 const int reshard_case_count = sizeof reshard_cases / sizeof reshard_cases[0];
 
@@ -72,7 +75,10 @@ bool reshard_problem_make(const reshard_case *c, int ranks, int64_t bytes, uint6
   harness_must(llrt_sharding_parse(c->source, &from, c->rank, NULL, &out->source), c->source);
   harness_must(llrt_sharding_parse(c->destination, &to, c->rank, NULL, &out->destination),
                c->destination);
+  out->scale = out->source;
   choose_shape(c, bytes / 2 * (out->source.n_splits ? llrt_mesh_devices(&from) : 1), out);
+  memcpy(out->scale_shape, out->shape, sizeof out->shape);
+  if (c->group > 0) out->scale_shape[c->rank - 1] = out->shape[c->rank - 1] / c->group;
   return true;
 }
 
@@ -144,10 +150,52 @@ static int value_at(const reshard_problem *p, const int64_t *coords) {
   return (int)(harness_mix(number) & 7);
 }
 
-static unsigned code_of(llrt_dtype dtype, int value) {
+/* 0, 1 or 2 for a scale of 1/2, 1 or 2 at coordinates of the scales. */
+static int scale_at(const reshard_problem *p, const int64_t *coords) {
+  uint64_t number = p->seed + 1;
+  for (int axis = 0; axis < p->c->rank; axis++)
+    number = number * (uint64_t)p->scale_shape[axis] + (uint64_t)coords[axis];
+  return (int)(harness_mix(number) % 3);
+}
+
+/* 0 to 7 times 1/2, 1 or 2. */
+static unsigned code_of(llrt_dtype dtype, int value, int scale) {
   static const uint16_t bf16[] = {0, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0};
-  static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44, 0x48, 0x4a, 0x4c, 0x4e};
-  return dtype == LLRT_BF16 ? bf16[value] : e4m3[value];
+  static const uint8_t e4m3[3][8] = {{0, 0x30, 0x38, 0x3c, 0x40, 0x42, 0x44, 0x46},
+                                     {0, 0x38, 0x40, 0x44, 0x48, 0x4a, 0x4c, 0x4e},
+                                     {0, 0x40, 0x48, 0x4c, 0x50, 0x52, 0x54, 0x56}};
+  return dtype == LLRT_BF16 ? bf16[value] : e4m3[scale][value];
+}
+
+/* What an element is; of a scaled destination in e4m3. */
+static unsigned element_at(const reshard_problem *p, bool destination, int64_t *coords) {
+  int value = value_at(p, coords), scale = 1;
+  if (destination && p->c->group > 0) {
+    coords[p->c->rank - 1] /= p->c->group;
+    scale = scale_at(p, coords);
+  }
+  return code_of(destination ? p->c->to : LLRT_BF16, value, scale);
+}
+
+float *reshard_problem_scales(const reshard_problem *p, int rank, size_t *bytes) {
+  llrt_part part;
+  int64_t elements = 1, coords[LLRT_MAX_RANK];
+  *bytes = 0;
+  if (p->c->group == 0) return NULL;
+  harness_must(llrt_sharding_part(&p->scale, p->scale_shape, rank, &part), "scales");
+  for (int axis = 0; axis < p->c->rank; axis++) elements *= part.extent[axis];
+  *bytes = (size_t)elements * sizeof(float);
+  float *scales = malloc(*bytes + 1);
+  if (!scales) exit(1);
+  for (int64_t i = 0; i < elements; i++) {
+    int64_t rest = i;
+    for (int axis = p->c->rank - 1; axis >= 0; axis--) {
+      coords[axis] = part.begin[axis] + rest % part.extent[axis];
+      rest /= part.extent[axis];
+    }
+    scales[i] = 0.5f * (float)(1 << scale_at(p, coords));
+  }
+  return scales;
 }
 
 /* Of element i of a part, its last axis fastest: where it lies, and what it is. */
@@ -161,7 +209,7 @@ static int64_t locate(const reshard_problem *p, bool destination, const llrt_par
     coords[axis] = part->begin[axis] + local[axis];
     i /= part->extent[axis];
   }
-  *code = code_of(dtype, value_at(p, coords));
+  *code = element_at(p, destination, coords);
   return llrt_storage_offset(&sharding->storage, binding, local) * (llrt_dtype_bits(dtype) / 8);
 }
 

@@ -21,6 +21,8 @@ typedef struct reshard_case {
   int rank;
   llrt_dtype to; /* from bf16 */
   reshard_ranks from_ranks, to_ranks;
+  int64_t group; /* positions of the last axis that share a scale, in f32, which lie as the source
+                    does; 0: nothing is scaled */
 } reshard_case;
 
 extern const reshard_case reshard_cases[];
@@ -28,8 +30,8 @@ extern const int reshard_case_count;
 
 typedef struct reshard_problem {
   const reshard_case *c;
-  llrt_sharding source, destination;
-  int64_t shape[LLRT_MAX_RANK];
+  llrt_sharding source, destination, scale;
+  int64_t shape[LLRT_MAX_RANK], scale_shape[LLRT_MAX_RANK];
   int ranks;
   uint64_t seed;
 } reshard_problem;
@@ -48,6 +50,9 @@ int64_t reshard_problem_crossing(const reshard_problem *p, int from, int to);
 
 /* Of the rank that sends, or receives, most. */
 int64_t reshard_problem_busiest(const reshard_problem *p);
+
+/* The rank's scales, malloc'ed, and their bytes; NULL, and 0, where it has none. */
+float *reshard_problem_scales(const reshard_problem *p, int rank, size_t *bytes);
 
 /* A part of the source on the host, and how many elements of one of the destination are wrong. */
 void reshard_problem_fill(const reshard_problem *p, int rank, uint8_t *part);

@@ -126,7 +126,7 @@ static llrt_status describe(const bound *b, compute_call *call) {
   op_description_begin(desc, LLRT_OP_COMPUTE, program->n_tensors);
   desc->dot.roles = LLRT_ROLES_NUMBERED;
   memcpy(call->scalars, b->scalar, sizeof call->scalars);
-  desc->scalars = call->scalars;
+  desc->scalars = program->n_scalars > 0 ? call->scalars : NULL;
   for (int t = 0; t < program->n_tensors; t++) {
     int source = program->tensor[t].tensor;
     call->called[t] = b->expr->tensor[source].called;

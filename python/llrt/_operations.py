@@ -241,10 +241,12 @@ def dot(a, b, out=None, **more):
 
 def prepare(function, *args, **keywords):
     """An llrt.Op that does what function(*args, **keywords) would do, for all tensors like these: planned, compiled and loaded
-    here, launched when it is called. function: llrt.convert, convert_, gather, scatter, sum ..., cumsum ..., dot.
+    here, launched when it is called. function: llrt.convert, convert_, gather, scatter, sum ..., cumsum ..., dot, compute.
 
     The op takes the same tensors in the same order, then out (where it may be left out, a new one is made), then others that
-    there were, and the keywords stream, alpha, beta. Plain tensors are seen as what stood there when it was prepared.
+    there were, and the keywords stream, alpha, beta. An expression's op takes its names, or tensors and numbers in the
+    signature's order; numbers that are left out are those of prepare. Plain tensors are seen as what stood there when it was
+    prepared.
     Errors: as the function has them; ArgumentError from the op for tensors that break a promise.
 
     >>> t = numpy.arange(6, dtype="float32").reshape(2, 3)
@@ -261,7 +263,7 @@ _EMIT = {"plan": 0, "ir": 1, "asm": 2, "object": 3, "kernel": 4, "why": 5}
 def explain(function, *args, target="host", what="plan", **keywords):
     """The plans and predicted cost of function(*args, **keywords) on a target ("sm_90a", "gfx942", "host", ...), as text.
     what: "plan", "why", "ir", "asm" (text), "object", "kernel" (bytes, compiled). Nothing runs; numpy arrays will do as tensors.
-    function: those of prepare, and llrt.compute.
+    function: those of prepare.
 
     >>> "copy" in llrt.explain(llrt.convert, numpy.zeros((64, 64), "float32"), "col_major", target="sm_90a") or True
     True
@@ -326,7 +328,8 @@ def load(data, device="cpu"):
     try:
         arguments = [tuple(tuple(x) if isinstance(x, list) else x for x in one) for one in state["arguments"]]
         rest = [state[key] for key in ("form", "gather_form", "out_of_range", "axis", "axes")]
+        expression = state.get("expression")
         return _llrt._load(kernels, kinds[name], int(number or 0), int(name not in ("cpu", "host")), *rest, arguments,
-                           tuple(state["dot"]), *state["numbers"])
+                           tuple(state["dot"]), *state["numbers"], tuple(expression) if expression else None)
     except (KeyError, TypeError) as error:
         raise Corrupt(f"load: {error}") from None

@@ -35,10 +35,11 @@ enum { OP_ARGUMENTS = 16 };
 /* What stands for an argument of a prepared operation: a plain tensor is seen as what was there
  * when it was prepared. */
 typedef struct op_argument {
-  char name[16];
+  char name[40];
   llrt_tensor like; /* without data */
   Storage *storage; /* of `like`, kept; NULL: interned or row_major */
   bool laid;        /* seen as `like` whatever its own shape is */
+  bool indexed;     /* it was a view with indices, which another call has to bring, too */
   size_t bytes;     /* that `like` takes */
 } op_argument;
 
@@ -48,7 +49,8 @@ typedef enum op_form {
   FORM_SCATTER,
   FORM_REDUCE,
   FORM_SCAN,
-  FORM_DOT
+  FORM_DOT,
+  FORM_COMPUTE
 } op_form;
 
 typedef PyObject *op_vector_call(PyObject *object, PyObject *const *args, size_t n_and_flag,
@@ -71,6 +73,10 @@ typedef struct Op {
   llrt_map maps[3];           /* DOT: its maps */
   int dot_role[OP_ARGUMENTS]; /* which of dot's tensors an argument is: llrt_dot_role */
   double alpha, beta;
+  PyObject *text;        /* COMPUTE: the expression's, */
+  const llrt_expr *expr; /* and the expression, which is kept for all who have that text */
+  int n_numbers;         /* COMPUTE: those of a call that brings none */
+  llrt_arg number[LLRT_EXPR_MAX_SCALARS];
 } Op;
 
 /* One argument of a function that is prepared. */
@@ -85,5 +91,17 @@ PyObject *answer(const request *what, Op *op, const op_slot *slots, int n);
 /* The same for explain alone, of a description that is whole. */
 PyObject *answer_desc(const llrt_op_desc *desc);
 Op *op_new(op_form form);
+/* Another argument of the operation. */
+int op_keep_argument(Op *self, const op_slot *slot);
+/* A plain tensor as the argument was when the operation was prepared. */
+int op_see_as(const op_argument *argument, borrowed *from);
+
+/* ---- compute.c ---- */
+
+/* A prepared expression: tensors and numbers in the signature's order, or by name. */
+PyObject *compute_op(Op *self, PyObject *const *args, Py_ssize_t n, PyObject *names);
+/* (text, ((name, number, integer), …)) of a prepared expression, and back. */
+PyObject *compute_state(const Op *self);
+int compute_load(Op *self, PyObject *state);
 
 #endif

@@ -22,13 +22,14 @@ static void op_free(PyObject *object) {
   PyTypeObject *type = Py_TYPE(object);
   llrt_op_destroy(&self->op);
   for (int i = 0; i < self->n; i++) Py_XDECREF(self->argument[i].storage);
+  Py_XDECREF(self->text);
   PyObject_Free(object);
   Py_DECREF(type);
 }
 
 /* ---- making ---- */
 
-static int keep_argument(Op *self, const op_slot *slot) {
+int op_keep_argument(Op *self, const op_slot *slot) {
   op_argument *made = &self->argument[self->n++];
   strncpy(made->name, slot->name, sizeof made->name - 1);
   made->like = slot->from->tensor;
@@ -36,6 +37,7 @@ static int keep_argument(Op *self, const op_slot *slot) {
   made->like.indices = NULL;
   made->like.n_indices = 0;
   made->laid = !slot->given_as_is || slot->from->is_view;
+  made->indexed = slot->from->tensor.n_indices > 0;
   if (strcmp(slot->name, "out") == 0) self->out = self->n - 1;
   if (llrt_tensor_bytes(&made->like, &made->bytes) != LLRT_OK) made->bytes = slot->from->bytes;
   if (!made->like.storage) return 0;
@@ -85,7 +87,7 @@ static PyObject *answer_text(const request *what) {
 
 static PyObject *answer_op(const request *what, Op *self, const op_slot *slots, int n) {
   for (int i = 0; i < n; i++)
-    if (keep_argument(self, &slots[i]) < 0) return NULL;
+    if (op_keep_argument(self, &slots[i]) < 0) return NULL;
   self->where = slots[0].from->where;
   llrt_device *device = self->device = what->tensors[0].device;
   call_state state;
@@ -104,8 +106,7 @@ PyObject *answer(const request *what, Op *op, const op_slot *slots, int n) {
 
 /* ---- calling ---- */
 
-/* A plain tensor as the argument was when the operation was prepared. */
-static int see_as(const op_argument *argument, borrowed *from) {
+int op_see_as(const op_argument *argument, borrowed *from) {
   llrt_tensor *t = &from->tensor;
   if (from->is_view) return 0;
   if (!argument->laid) {
@@ -220,7 +221,7 @@ static PyObject *call_with(Op *self, PyObject *const *objects, PyObject *asked, 
     } else if ((failed = borrow(objects[n], self->argument[n].name, &args[n])) == 0) {
       failed = join_device(self->where, self->device, &args[n], self->argument[n].name);
       if (!failed && n == self->out) failed = check_writable(&args[n], "out");
-      if (!failed) failed = see_as(&self->argument[n], &args[n]);
+      if (!failed) failed = op_see_as(&self->argument[n], &args[n]);
     }
   }
   if (!failed) failed = stream_of(&args[0], asked, &stream);
@@ -277,7 +278,7 @@ PyObject *module_op_in_c(PyObject *module, PyObject *args) {
     return PyErr_SetString(PyExc_TypeError, "an op of convert"), NULL;
   if (borrow(t, "t", &two[0]) < 0) return NULL;
   if (borrow(out, "out", &two[1]) < 0) return give_back(&two[0]), NULL;
-  for (int i = 0; i < 2; i++) failed |= see_as(&self->argument[i], &two[i]);
+  for (int i = 0; i < 2; i++) failed |= op_see_as(&self->argument[i], &two[i]);
   failed |= stream_of(&two[0], NULL, &stream);
   llrt_tensor tensors[] = {two[0].tensor, two[1].tensor};
   llrt_status status = LLRT_OK;
@@ -314,10 +315,34 @@ PyObject *op_call_vector(PyObject *object, PyObject *const *args, size_t n_and_f
   op_given given;
   Py_ssize_t n = (Py_ssize_t)(n_and_flag & (SIZE_MAX >> 1)),
              n_names = names ? PyTuple_Size(names) : 0;
+  if (self->form == FORM_COMPUTE) return compute_op(self, args, n, names);
   if (take_positional(self, args, n, &given) < 0) return NULL;
   for (Py_ssize_t i = 0; i < n_names; i++)
     if (take_named(self, PyTuple_GetItem(names, i), args[n + i], &given) < 0) return NULL;
   return call_given(self, &given);
+}
+
+/* A tuple and a dict as a vector and names. */
+static PyObject *compute_unpacked(Op *self, PyObject *args, PyObject *names) {
+  PyObject *all[2 * OP_ARGUMENTS + LLRT_EXPR_MAX_SCALARS + 1], *keys = NULL, *value;
+  Py_ssize_t n = PyTuple_Size(args), n_names = names ? PyDict_Size(names) : 0;
+  if (n + n_names > (Py_ssize_t)(sizeof all / sizeof *all))
+    return refuse("more arguments than an expression has"), NULL;
+  for (Py_ssize_t i = 0; i < n; i++) all[i] = PyTuple_GetItem(args, i);
+  if (n_names > 0) {
+    PyObject *list = PyDict_Keys(names);
+    keys = list ? PySequence_Tuple(list) : NULL;
+    Py_XDECREF(list);
+    if (!keys) return NULL;
+  }
+  for (Py_ssize_t i = 0; i < n_names; i++) {
+    value = PyDict_GetItemWithError(names, PyTuple_GetItem(keys, i));
+    if (!value) return Py_DECREF(keys), NULL;
+    all[n + i] = value;
+  }
+  PyObject *made = compute_op(self, all, n, keys);
+  Py_XDECREF(keys);
+  return made;
 }
 
 /* The same for who calls with a tuple and a dict. */
@@ -326,6 +351,7 @@ static PyObject *op_call(PyObject *object, PyObject *args, PyObject *names) {
   PyObject *key, *value, *positional[OP_ARGUMENTS];
   op_given given;
   Py_ssize_t at = 0, n = PyTuple_Size(args);
+  if (self->form == FORM_COMPUTE) return compute_unpacked(self, args, names);
   for (Py_ssize_t i = 0; i < n && i < OP_ARGUMENTS; i++) positional[i] = PyTuple_GetItem(args, i);
   if (take_positional(self, positional, n, &given) < 0) return NULL;
   while (names && PyDict_Next(names, &at, &key, &value))
@@ -405,11 +431,12 @@ static PyObject *op_state(PyObject *object, PyObject *unused) {
   int64_t numbers[DOT_NUMBERS];
   dot_numbers(self, numbers);
   PyObject *dot = shape_tuple(self->form == FORM_DOT ? DOT_NUMBERS : 0, numbers);
-  if (!dot) return Py_DECREF(all), NULL;
-  return Py_BuildValue("{s:i,s:i,s:i,s:i,s:I,s:N,s:N,s:(dd)}", "form", self->form, "gather_form",
-                       self->gather.form, "out_of_range", self->gather.out_of_range, "axis",
-                       self->axis, "axes", self->axes, "arguments", all, "dot", dot, "numbers",
-                       self->alpha, self->beta);
+  PyObject *expression = dot ? compute_state(self) : NULL;
+  if (!expression) return Py_XDECREF(dot), Py_DECREF(all), NULL;
+  return Py_BuildValue("{s:i,s:i,s:i,s:i,s:I,s:N,s:N,s:(dd),s:N}", "form", self->form,
+                       "gather_form", self->gather.form, "out_of_range", self->gather.out_of_range,
+                       "axis", self->axis, "axes", self->axes, "arguments", all, "dot", dot,
+                       "numbers", self->alpha, self->beta, "expression", expression);
 }
 
 static int load_argument(Op *self, PyObject *state) {
@@ -452,19 +479,20 @@ static int load_dot(Op *self, PyObject *object) {
 }
 
 /* _load(kernels, device type, device number, own_allocator, form, gather form, out of range, axis,
- * axes, arguments, a dot's numbers, alpha, beta) */
+ * axes, arguments, a dot's numbers, alpha, beta, an expression's text and numbers or None) */
 PyObject *module_load(PyObject *module, PyObject *args) {
   (void)module;
   const char *bytes;
   Py_ssize_t size;
   int type, number, own, form, gather_form, range, axis;
   unsigned axes;
-  PyObject *arguments, *dot;
+  PyObject *arguments, *dot, *expression;
   double alpha, beta;
-  if (!PyArg_ParseTuple(args, "y#iiiiiiiIOOdd", &bytes, &size, &type, &number, &own, &form,
-                        &gather_form, &range, &axis, &axes, &arguments, &dot, &alpha, &beta))
+  if (!PyArg_ParseTuple(args, "y#iiiiiiiIOOddO", &bytes, &size, &type, &number, &own, &form,
+                        &gather_form, &range, &axis, &axes, &arguments, &dot, &alpha, &beta,
+                        &expression))
     return NULL;
-  if (form < FORM_CONVERT || form > FORM_DOT)
+  if (form < FORM_CONVERT || form > FORM_COMPUTE)
     return refuse("a saved operation of form %d", form), NULL;
   Op *self = op_new((op_form)form);
   if (!self) return NULL;
@@ -476,7 +504,7 @@ PyObject *module_load(PyObject *module, PyObject *args) {
   self->alpha = alpha;
   self->beta = beta;
   Py_ssize_t n = PySequence_Size(arguments);
-  int failed = n < 0 || load_dot(self, dot) < 0;
+  int failed = n < 0 || load_dot(self, dot) < 0 || compute_load(self, expression) < 0;
   for (Py_ssize_t i = 0; i < n && !failed; i++) {
     PyObject *one = PySequence_GetItem(arguments, i);
     failed = !one || load_argument(self, one) < 0;

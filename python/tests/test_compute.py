@@ -51,7 +51,77 @@ def test_explain():
     plan = llrt.explain(llrt.compute, SOFTMAX, x=x, target="sm_90a")
     assert "max in f32" in plan and "store" in plan
     assert ".target sm_90a" in llrt.explain(llrt.compute, SOFTMAX, x=x, target="sm_90a", what="asm")
-    with pytest.raises(ValueError, match="not prepared"):
-        llrt.prepare(llrt.compute, SOFTMAX, x=x)
     with pytest.raises(ValueError, match="w is not given"):
         llrt.explain(llrt.compute, "(x[t n], w[n]) -> (y[t n]) { y = x * w }", x=x)
+
+
+SCALED = "(x[t n], w[n], c: f32) -> (y[t n], s[t]: f32) { y = x * w + c; s = sum(x, n) }"
+
+
+def test_prepared(rng):
+    x, w = rng.standard_normal((6, 96)).astype("f4"), rng.standard_normal(96).astype("f4")
+    op = llrt.prepare(llrt.compute, SCALED, x=x, w=w, c=2.0)
+    other = rng.standard_normal((6, 96)).astype("f4")
+    y, s = op(x=other, w=w)
+    assert numpy.allclose(y, other * w + 2) and numpy.allclose(s, other.sum(1), atol=1e-4)
+    y, s = op(other, w, -1)  # the signature's order, another number
+    assert numpy.allclose(y, other * w - 1)
+    out = numpy.zeros_like(x)
+    made, _ = op(other, w, y=out, c=3, s=None)
+    assert made is out and numpy.allclose(out, other * w + 3)
+    assert op.__call__(*(other, w), **{"c": 5.0})[0] is not None  # by tuple and dict
+    more = rng.standard_normal((9, 96)).astype("f4")
+    y, s = op(more, w)  # any number of rows
+    assert numpy.allclose(y, more * w + 2) and numpy.allclose(s, more.sum(1), atol=1e-4)
+    with pytest.raises(ValueError, match="promise"):
+        op(more[:, :64].copy(), w[:64])
+    with pytest.raises(ValueError, match="w is not given"):
+        op(x)
+    with pytest.raises(ValueError, match="has no z"):
+        op(x, w, z=x)
+    with pytest.raises(ValueError, match="given twice"):
+        op(x, w, w=w)
+    with pytest.raises(ValueError, match="more arguments"):
+        op(x, w, 1, out, s, x)
+    with pytest.raises(ValueError, match="read-only"):
+        frozen = x.copy()
+        frozen.flags.writeable = False
+        op(x, w, y=frozen)
+
+
+def test_prepared_saved_and_loaded(rng, tmp_path):
+    x, w = rng.standard_normal((6, 96)).astype("f4"), rng.standard_normal(96).astype("f4")
+    op = llrt.prepare(llrt.compute, SCALED, x=x, w=w, c=2.0)
+    op.save(tmp_path / "op")
+    before = llrt.cache.stats["compiles"]
+    for loaded in llrt.load(tmp_path / "op"), llrt.load(op.save()):
+        assert all((a == b).all() for a, b in zip(loaded(x, w), op(x, w)))
+        assert all((a == b).all() for a, b in zip(loaded(x, w, 7), op(x, w, 7)))
+    assert llrt.cache.stats["compiles"] == before
+    with pytest.raises(llrt.Corrupt):
+        llrt.load(op.save().replace(b'"expression": [', b'"expressiom": ['))
+
+
+def test_prepared_of_views(rng):
+    """Plain tensors stand for the views of prepare; a cache with slots has to bring its own."""
+    x = rng.standard_normal((8, 64)).astype("f4")
+    raw = numpy.zeros((8, 32), "u1")
+    text = "(x[t n]) -> (q[t n], z[t n]) { q = x; z = x + 1 }"
+    slots, pool = numpy.array([3, 1, 0, 2, 9, 8, 7, 6]), numpy.zeros((10, 64), "f4")
+    cache = llrt.view(pool, shape=(8, 64), indices=[llrt.index(slots, 0, extent=10)])
+    op = llrt.prepare(llrt.compute, text, x=x, q=llrt.view(raw, "e2m1", (8, 64)), z=cache)
+    wanted = numpy.zeros_like(raw)
+    llrt.compute(text, x=x, q=llrt.view(wanted, "e2m1", (8, 64)), z=cache)
+    pool[:] = 0
+    op(x, q=raw, z=cache)
+    assert (raw == wanted).all() and wanted.any() and (pool[slots] == x + 1).all()
+    with pytest.raises(ValueError, match="to be given"):
+        op(x, q=raw)
+
+
+def test_outputs_alone():
+    y = numpy.zeros((2, 3), "i4")
+    assert llrt.compute("() -> (y[t n]: i32) { y = t * 8 + n }", y=y).tolist() == [[0, 1, 2], [8, 9, 10]]
+    assert llrt.prepare(llrt.compute, "() -> (y[t n]: i32) { y = t + n }", y=y)(y=y).tolist() == [[0, 1, 2], [1, 2, 3]]
+    with pytest.raises(ValueError, match="no tensor"):
+        llrt.compute("(c: f32) -> (y[t n]: f32) { y = c }", c=1.0)

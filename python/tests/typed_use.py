@@ -25,6 +25,8 @@ def run() -> None:
     op: llrt.Op = llrt.prepare(llrt.convert, view, "row_major")
     again = llrt.load(op.save(), device="cpu")
     again(view, stream=None)
+    norm = llrt.prepare(llrt.compute, "(x[n], c: f32) -> (y[n]) { y = x * c }", x=numpy.ones(4, "float32"), c=2.0)
+    norm(x=numpy.ones(4, "float32"), c=3)
     table: Any = numpy.ones((4, 8), "float32")
     llrt.gather(table, numpy.array([1, 0]), axis=0, out_of_range="clamp")
     best, first = llrt.argmax(table, axis=1), llrt.cumsum(table, axis=0, exclusive=True)

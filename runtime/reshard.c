@@ -62,34 +62,72 @@ static llrt_status choose_path(const llrt_comm *comm, const llrt_reshard_desc *d
   return LLRT_OK;
 }
 
-static llrt_status make(llrt_comm *comm, const llrt_reshard_desc *given, llrt_reshard **out,
-                        void *stream) {
-  llrt_reshard_desc own;
-  LLRT_REQUIRE(given, "desc is NULL");
-  LLRT_TRY(LLRT_PARAMS_READ(llrt_reshard_desc, given, &own));
-  LLRT_TRY(reshard_check(&own));
-  LLRT_TRY(check_ranks(&own, comm->ranks));
+static llrt_status build(llrt_reshard *reshard, llrt_reshard_desc *desc, llrt_reshard_path path,
+                         void *stream) {
+  int32_t ranks = reshard->comm->ranks;
+  if (path == LLRT_RESHARD_NCCL) {
+    desc->access = LLRT_RESHARD_WRITE; /* for the order of messages alone */
+  } else {
+    const reshard_crossing crossing = reshard_count_crossing(desc);
+    desc->access = reshard->access = reshard_choose_access(desc, &crossing);
+  }
+  reshard->crosses = reshard_crosses(desc);
+  for (int32_t r = 0; r < ranks && desc->access == LLRT_RESHARD_WRITE && !reshard->fills; r++)
+    reshard->fills = reshard_fills(desc, r);
+  if (path == LLRT_RESHARD_NCCL && reshard_count_summands(desc->source) > RESHARD_LAUNCH_SUMMANDS)
+    return llrt_error(LLRT_UNSUPPORTED, "%lld summands; by NCCL at most %d are added",
+                      (long long)reshard_count_summands(desc->source), RESHARD_LAUNCH_SUMMANDS);
+  return path == LLRT_RESHARD_NCCL ? reshard_exchange_build(reshard, desc, stream)
+                                   : reshard_build(reshard, desc, stream);
+}
+
+/* *desc is the library's own. head: of saved bytes, whose operations `saved` has; else NULL. */
+static llrt_status make(llrt_comm *comm, llrt_reshard_desc *desc, const reshard_head *head,
+                        reshard_saved *saved, llrt_reshard **out, void *stream) {
+  llrt_reshard_path path;
+  LLRT_TRY(reshard_check(desc));
+  LLRT_TRY(check_ranks(desc, comm->ranks));
+  LLRT_TRY(choose_path(comm, desc, &path));
+  LLRT_REQUIRE(!head || (int)path == head->path,
+               "the re-shard was saved by %s, which is not what this communicator takes",
+               head->path == LLRT_RESHARD_NCCL ? "NCCL" : "peers' memory");
   llrt_reshard *reshard = memory_zeroed(1, sizeof *reshard);
   if (!reshard) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a re-shard");
   *out = reshard;
   reshard->comm = comm;
-  reshard->hash = reshard_hash(&own, comm->ranks);
-  llrt_reshard_path path;
-  LLRT_TRY(choose_path(comm, &own, &path));
-  if (path == LLRT_RESHARD_NCCL) {
-    own.access = LLRT_RESHARD_WRITE; /* for the order of messages alone */
-  } else {
-    const reshard_crossing crossing = reshard_count_crossing(&own);
-    own.access = reshard->access = reshard_choose_access(&own, &crossing);
-  }
-  reshard->crosses = reshard_crosses(&own);
-  for (int32_t r = 0; r < comm->ranks && own.access == LLRT_RESHARD_WRITE && !reshard->fills; r++)
-    reshard->fills = reshard_fills(&own, r);
-  if (path == LLRT_RESHARD_NCCL && reshard_count_summands(own.source) > RESHARD_LAUNCH_SUMMANDS)
-    return llrt_error(LLRT_UNSUPPORTED, "%lld summands; by NCCL at most %d are added",
-                      (long long)reshard_count_summands(own.source), RESHARD_LAUNCH_SUMMANDS);
-  return path == LLRT_RESHARD_NCCL ? reshard_exchange_build(reshard, &own, stream)
-                                   : reshard_build(reshard, &own, stream);
+  reshard->hash = reshard_hash(desc, comm->ranks);
+  llrt_text_init(&reshard->described);
+  reshard_description_write(&reshard->described, desc);
+  LLRT_TRY(llrt_text_status(&reshard->described));
+  reshard->saved = saved;
+  llrt_status status = build(reshard, desc, path, stream);
+  reshard->saved = NULL;
+  return status;
+}
+
+static llrt_status make_described(llrt_comm *comm, const llrt_reshard_desc *given,
+                                  llrt_reshard **out, void *stream) {
+  llrt_reshard_desc own;
+  LLRT_REQUIRE(given, "desc is NULL");
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_reshard_desc, given, &own));
+  return make(comm, &own, NULL, NULL, out, stream);
+}
+
+static llrt_status make_saved(llrt_comm *comm, const void *buffer, size_t size, llrt_reshard **out,
+                              void *stream) {
+  reshard_head head;
+  reshard_saved saved;
+  LLRT_REQUIRE(buffer, "buffer is NULL");
+  reshard_description *own = memory_zeroed(1, sizeof *own);
+  if (!own) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a description");
+  llrt_status status = reshard_bytes_read(buffer, size, &head, own, &saved);
+  if (status == LLRT_OK && (head.rank != comm->rank || head.ranks != comm->ranks))
+    status = llrt_error(LLRT_INVALID_ARGUMENT,
+                        "the re-shard is rank %d's of %d, the communicator's rank is %d of %d",
+                        head.rank, head.ranks, comm->rank, comm->ranks);
+  if (status == LLRT_OK) status = make(comm, &own->desc, &head, &saved, out, stream);
+  free(own);
+  return status;
 }
 
 /* Meets all other ranks, and waits until they have come. */
@@ -116,20 +154,38 @@ static void refuse(llrt_comm *comm, void *stream) {
   if (told != LLRT_OK) llrt_error(told, "%s", said);
 }
 
-llrt_status llrt_reshard_prepare(llrt_comm *comm, const llrt_reshard_desc *desc, void *stream,
-                                 llrt_reshard **out) {
-  LLRT_ENTRY();
-  LLRT_REQUIRE(out, "reshard is NULL");
-  *out = NULL;
-  LLRT_REQUIRE(comm, "comm is NULL");
-  LLRT_TRY(check_stream(comm, stream));
-  llrt_reshard *reshard = NULL;
-  llrt_status status = make(comm, desc, &reshard, stream);
+/* Behind `make`, as it went. */
+static llrt_status settle(llrt_comm *comm, llrt_status status, llrt_reshard *reshard, void *stream,
+                          llrt_reshard **out) {
   if (status != LLRT_OK) refuse(comm, stream);
   else status = agree(comm, reshard, stream);
   if (status == LLRT_OK) *out = reshard;
   else llrt_reshard_destroy(&reshard);
   return status;
+}
+
+llrt_status llrt_reshard_prepare(llrt_comm *comm, const llrt_reshard_desc *desc, void *stream,
+                                 llrt_reshard **out) {
+  LLRT_ENTRY();
+  llrt_reshard *reshard = NULL;
+  LLRT_REQUIRE(out, "reshard is NULL");
+  *out = NULL;
+  LLRT_REQUIRE(comm, "comm is NULL");
+  LLRT_TRY(check_stream(comm, stream));
+  llrt_status status = make_described(comm, desc, &reshard, stream);
+  return settle(comm, status, reshard, stream, out);
+}
+
+llrt_status llrt_reshard_load(llrt_comm *comm, const void *buffer, size_t size, void *stream,
+                              llrt_reshard **out) {
+  LLRT_ENTRY();
+  llrt_reshard *reshard = NULL;
+  LLRT_REQUIRE(out, "reshard is NULL");
+  *out = NULL;
+  LLRT_REQUIRE(comm, "comm is NULL");
+  LLRT_TRY(check_stream(comm, stream));
+  llrt_status status = make_saved(comm, buffer, size, &reshard, stream);
+  return settle(comm, status, reshard, stream, out);
 }
 
 void reshard_launch_fini(reshard_launch *launch) {
@@ -150,6 +206,7 @@ void llrt_reshard_destroy(llrt_reshard **address) {
   if (reshard->taken) device->backend->release(device, reshard->taken);
   if (reshard->sums) device->backend->release(device, reshard->sums);
   if (reshard->positions) device->backend->release(device, reshard->positions);
+  llrt_text_fini(&reshard->described);
   free(reshard->launch);
   free(reshard);
 }

@@ -2,7 +2,9 @@
 #ifndef LLRT_RUNTIME_RESHARD_H
 #define LLRT_RUNTIME_RESHARD_H
 
+#include "base/text.h"
 #include "runtime/comm.h"
+#include "runtime/reshard_bytes.h"
 #include "runtime/reshard_exchange.h"
 #include "runtime/reshard_moves.h"
 
@@ -45,6 +47,7 @@ typedef struct reshard_launch {
   int n_boxes;        /* that it moves at once, by lists of addresses; 0: one, without */
   reshard_spot *spot; /* [2 * n_boxes]: where they are read, then where they are written */
   int n_places;       /* addresses of each of the two lists: n_boxes and zeros */
+  int refusals;       /* how many operations were refused before this one was prepared */
   int first_word;     /* of the first list among the re-shard's words; the second is behind it */
 } reshard_launch;
 
@@ -75,6 +78,9 @@ typedef struct reshard_copies {
 struct llrt_reshard {
   const llrt_comm *comm;
   llrt_hash hash;
+  llrt_text described;  /* the description as bytes (reshard_bytes.h) */
+  reshard_saved *saved; /* while it is made of saved bytes: where operations come from */
+  int refusals;         /* operations that were refused since the last one that was prepared */
   llrt_reshard_access access; /* by peers' memory; else 0 */
   bool crosses; /* some rank reads or writes another's memory: else none waits for others */
   bool fills;   /* some rank fills its part before others write to it */

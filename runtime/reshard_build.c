@@ -48,6 +48,19 @@ void reshard_connect(reshard_launch *launch) {
   }
 }
 
+/* A refusal is noted, so that what is made of saved bytes takes the same turns. */
+static llrt_status make_op(llrt_reshard *reshard, const llrt_op_desc *desc,
+                           reshard_launch *launch) {
+  llrt_device *device = reshard->comm->device;
+  llrt_status status = reshard->saved ? reshard_saved_next(reshard->saved, device, &launch->op)
+                                      : llrt_op_prepare(device, desc, &launch->op);
+  if (status == LLRT_UNSUPPORTED) reshard->refusals++;
+  if (status != LLRT_OK) return status;
+  launch->refusals = reshard->refusals;
+  reshard->refusals = 0;
+  return LLRT_OK;
+}
+
 llrt_status reshard_prepare_op(const reshard_builder *b, llrt_op_desc *desc,
                                reshard_launch *launch) {
   llrt_tensor_promise promises[LLRT_MAX_TENSORS];
@@ -56,7 +69,7 @@ llrt_status reshard_prepare_op(const reshard_builder *b, llrt_op_desc *desc,
   for (int t = 0; t < desc->n_tensors; t++)
     if (desc->promises[t].address.multiple > ADDRESS_MULTIPLE)
       desc->promises[t].address.multiple = ADDRESS_MULTIPLE;
-  llrt_status status = llrt_op_prepare(b->reshard->comm->device, desc, &launch->op);
+  llrt_status status = make_op(b->reshard, desc, launch);
   if (desc->promises == promises) desc->promises = NULL;
   return status;
 }

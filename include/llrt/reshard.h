@@ -144,6 +144,18 @@ typedef struct llrt_reshard_desc {
 LLRT_API llrt_status llrt_reshard_prepare(llrt_comm *comm, const llrt_reshard_desc *desc,
                                           void *stream, llrt_reshard **reshard);
 
+/* Writes this rank's description and kernels into buffer[*size], the caller's, and the bytes used
+ * into *size; with buffer NULL, only the size. Errors: as llrt_op_save. */
+LLRT_API llrt_status llrt_reshard_save(const llrt_reshard *reshard, void *buffer, size_t *size);
+
+/* What llrt_reshard_save wrote, of the same rank of as many ranks, which may be of another process;
+ * the bytes are not used afterwards. Needs neither plan nor compiler. Collective, as
+ * llrt_reshard_prepare, which other ranks may call for the same description. Errors: CORRUPT,
+ * UNSUPPORTED (another target), INVALID_ARGUMENT (another rank, another path than the
+ * communicator's), and as llrt_reshard_prepare. */
+LLRT_API llrt_status llrt_reshard_load(llrt_comm *comm, const void *buffer, size_t size,
+                                       void *stream, llrt_reshard **reshard);
+
 /* Clears *reshard; NULL is accepted. Precondition: its launches are done. */
 LLRT_API void llrt_reshard_destroy(llrt_reshard **reshard);
 

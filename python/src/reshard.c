@@ -327,6 +327,7 @@ PyObject *module_reshard_explain(PyObject *module, PyObject *args) {
   llrt_sharding side[2];
   llrt_reshard_desc desc = {
       .size = sizeof desc, .source = &side[0], .destination = &side[1], .shape = shape};
+  desc.access = LLRT_RESHARD_WRITE;
   if (!PyArg_ParseTuple(args, "ssOss", &text[0], &text[1], &object, &name[0], &name[1]) ||
       take_shape(object, &rank, shape) < 0 || parse(text[0], rank, shape, &side[0]) < 0 ||
       parse(text[1], rank, shape, &side[1]) < 0)

@@ -17,9 +17,10 @@ typedef struct reshard_case {
   uint64_t flip; /* of an XOR map; 0: none */
   bool permuted; /* with a WORD_BITS map, behind the others */
   uint8_t perm[32];
-  int parts;   /* of messages by NCCL */
-  int access;  /* llrt_reshard_access */
-  bool scaled; /* with a SCALE map, and: */
+  int parts;      /* of messages by NCCL */
+  int access;     /* llrt_reshard_access */
+  unsigned saved; /* bit r: rank r runs what was saved and loaded; 0: all run what they prepared */
+  bool scaled;    /* with a SCALE map, and: */
   llrt_sharding scale;
   llrt_dtype scale_dtype;
   int64_t group[LLRT_MAX_RANK];

@@ -165,6 +165,7 @@ static void draw_more(uint64_t seed, reshard_case *c) {
   c->access = random_below(&own, 3);
   if (random_below(&own, 3) == 0) draw_scales(&own, c);
   if (random_below(&own, 10) == 0) draw_permutation(&own, c);
+  if (random_below(&own, 4) == 0) c->saved = (unsigned)random_below(&own, 1 << RESHARD_MAX_RANKS);
 }
 
 void reshard_case_draw(random_source *source, reshard_case *c) {
@@ -192,9 +193,9 @@ void reshard_case_print(const reshard_case *c, char *text, size_t size) {
     used += (size_t)snprintf(text + used, size - used, "%s%lld", axis ? "x" : "",
                              (long long)c->shape[axis]);
   used += (size_t)snprintf(
-      text + used, size - used, " %s -> %s flip %llx%s parts %d access %d\n  %s\n  %s",
+      text + used, size - used, " %s -> %s flip %llx%s parts %d access %d saved %x\n  %s\n  %s",
       llrt_dtype_name(c->from), llrt_dtype_name(c->to), (unsigned long long)c->flip,
-      c->permuted ? " words" : "", c->parts, c->access, side[0], side[1]);
+      c->permuted ? " words" : "", c->parts, c->access, c->saved, side[0], side[1]);
   if (!c->scaled) return;
   llrt_sharding_print(&c->scale, side[0], sizeof side[0], &length);
   used += (size_t)snprintf(text + used, size - used, "\n  scales %s, a group",

@@ -304,6 +304,22 @@ static int make_maps(const reshard_case *c, llrt_map *maps) {
   return n;
 }
 
+/* The rank's re-shard again: of its bytes, where the case says so, in the place of the one that was
+ * prepared. Collective. */
+static llrt_status make_again(const run *r, int rank, llrt_comm *comm,
+                              const llrt_reshard_desc *desc, llrt_reshard **reshard) {
+  size_t size = 0;
+  llrt_status status = llrt_reshard_save(*reshard, NULL, &size);
+  char *bytes = malloc(size + 1);
+  if (!status) status = llrt_reshard_save(*reshard, bytes, &size);
+  llrt_reshard_destroy(reshard);
+  if (!status && r->c->saved >> rank & 1)
+    status = llrt_reshard_load(comm, bytes, size, r->place->stream, reshard);
+  else if (!status) status = llrt_reshard_prepare(comm, desc, r->place->stream, reshard);
+  free(bytes);
+  return status;
+}
+
 static llrt_status run_rank(run *r, int rank) {
   const reshard_case *c = r->c;
   llrt_device *device = r->place->device[rank];
@@ -332,6 +348,7 @@ static llrt_status run_rank(run *r, int rank) {
   llrt_reshard *reshard = NULL;
   llrt_status status = llrt_comm_create(device, &params, &comm);
   if (!status) status = llrt_reshard_prepare(comm, &desc, r->place->stream, &reshard);
+  if (!status && c->saved) status = make_again(r, rank, comm, &desc, &reshard);
   if (!status) status = run_once(r, rank, reshard);
   if (!status) status = run_again(r, rank, reshard);
   if (!status) status = llrt_comm_status(comm, r->place->stream);

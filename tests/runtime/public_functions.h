@@ -17,6 +17,8 @@
   X(llrt_reshard_run, (0, 0, 0, 0)) \
   X(llrt_reshard_run_in, (0, 0, 0, 0, 0)) \
   X(llrt_reshard_run_with, (0, 0, 0)) \
+  X(llrt_reshard_save, (0, 0, 0)) \
+  X(llrt_reshard_load, (0, 0, 0, 0, 0)) \
   X(llrt_reshard_get, (0, 0)) \
   X(llrt_nccl_id_create, (0, 0, 0)) \
   X(llrt_reshard_move, (0, 0, 0, 0)) \

@@ -38,21 +38,28 @@ static bool find_cut(const llrt_storage *storage, const llrt_storage_binding *bi
   return found || whole;
 }
 
-/* Digit i of the cut axis, and what it adds to the offset. */
+/* Digit i of the cut axis, which has `below` positions below it, and what it adds to the offset. */
 static void add_digit(const llrt_storage *storage, const llrt_storage_binding *binding, int i,
-                      const axis_cut *cut, int64_t *position, storage_box *box) {
+                      const axis_cut *cut, int64_t below, int64_t *position, storage_box *box) {
   llrt_digit digit = storage->digit[i];
   int64_t stride = binding->stride[i] < 0 ? -binding->stride[i] : binding->stride[i];
   int64_t extent = binding->extent[i], first = *position % extent, kept = extent;
   *position /= extent;
-  digit.stride = stride;
   if (i > cut->level) kept = 1;
   if (i == cut->level) kept = bits_ceil_div(cut->extent, cut->below);
-  box->offset += (digit.reversed ? extent - first - kept : first) * stride;
+  int64_t ahead = digit.reversed ? extent - first - kept : first;
+  bool open = digit.stride == LLRT_STRIDE_RUNTIME;
+  box->offset += ahead * stride;
+  if (open) box->steps[digit.axis] += ahead * below;
   if (i > cut->level) return;
   digit.extent = kept;
+  digit.stride = stride;
   if (i == cut->level) digit.extent = LLRT_EXTENT_REST;
-  if (i == cut->level && cut->below == 1 && !digit.reversed && stride > 1) {
+  if (open) {
+    digit.stride = LLRT_STRIDE_RUNTIME;
+    box->strides[digit.axis] = stride / below;
+    box->open |= 1u << digit.axis;
+  } else if (i == cut->level && cut->below == 1 && !digit.reversed && stride > 1) {
     digit.stride = LLRT_STRIDE_RUNTIME;
     box->strides[digit.axis] = stride;
   }
@@ -64,12 +71,14 @@ void storage_box_find(const llrt_storage *storage, const llrt_storage_binding *b
                       storage_box *box, bool *fits) {
   axis_cut cut[LLRT_MAX_RANK];
   int64_t position[LLRT_MAX_RANK]; /* of the box's first element, above what was split off */
+  int64_t below[LLRT_MAX_RANK];    /* positions of the axis below the next digit */
   *fits = storage->n_targets == 0;
   *box = (storage_box){.storage = *storage, .offset = storage->offset[0]};
   for (int axis = 0; axis < storage->rank && *fits; axis++) {
     cut[axis] = (axis_cut){.begin = begin[axis], .extent = extent[axis]};
     *fits = find_cut(storage, binding, axis, shape[axis], &cut[axis]);
     position[axis] = begin[axis] >> storage_tile_bits(storage, axis);
+    below[axis] = 1ll << storage_tile_bits(storage, axis);
   }
   if (!*fits) return;
   box->storage.n_digits = 0;
@@ -79,7 +88,9 @@ void storage_box_find(const llrt_storage *storage, const llrt_storage_binding *b
   for (int i = 0; i < storage->n_digits; i++) {
     llrt_digit digit = storage->digit[i];
     if (digit.axis != LLRT_AXIS_REPLICA) {
-      add_digit(storage, binding, i, &cut[digit.axis], &position[digit.axis], box);
+      add_digit(storage, binding, i, &cut[digit.axis], below[digit.axis], &position[digit.axis],
+                box);
+      below[digit.axis] *= binding->extent[i];
       continue;
     }
     digit.stride = binding->stride[i] < 0 ? -binding->stride[i] : binding->stride[i];

@@ -7,7 +7,11 @@
 typedef struct storage_box {
   llrt_storage storage;           /* of the box; without offset, and pads are left as they are */
   int64_t strides[LLRT_MAX_RANK]; /* of its RUN-TIME digits */
-  int64_t offset; /* elements: where the box's place 0 lies in the tensor's memory */
+  uint32_t open; /* bit a: the stride of axis a is the tensor's own, of a RUN-TIME digit */
+  int64_t
+      offset; /* elements: where the box's place 0 lies in the tensor's memory, as it is bound */
+  int64_t steps[LLRT_MAX_RANK]; /* of it, how many positions along RUN-TIME digits: so many times
+                                   the tensor's stride of that axis */
 } storage_box;
 
 /* The box begin + [0, extent) of a tensor of shape[rank], which the storage is bound to, as a rule

@@ -81,6 +81,17 @@ static llrt_status build(llrt_reshard *reshard, llrt_reshard_desc *desc, llrt_re
                                    : reshard_build(reshard, desc, stream);
 }
 
+/* Of sides with RUN-TIME digits. */
+static llrt_status keep_strides(const llrt_sharding *sharding, const int64_t *strides,
+                                int64_t **own) {
+  size_t n = (size_t)(sharding->mesh.first + llrt_mesh_devices(&sharding->mesh)) * LLRT_MAX_RANK;
+  if (reshard_open_axes(&sharding->storage) == 0) return LLRT_OK;
+  *own = memory_new(n * sizeof **own);
+  if (!*own) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for strides");
+  memcpy(*own, strides, n * sizeof **own);
+  return LLRT_OK;
+}
+
 /* *desc is the library's own. head: of saved bytes, whose operations `saved` has; else NULL. */
 static llrt_status make(llrt_comm *comm, llrt_reshard_desc *desc, const reshard_head *head,
                         reshard_saved *saved, llrt_reshard **out, void *stream) {
@@ -99,6 +110,10 @@ static llrt_status make(llrt_comm *comm, llrt_reshard_desc *desc, const reshard_
   llrt_text_init(&reshard->described);
   reshard_description_write(&reshard->described, desc);
   LLRT_TRY(llrt_text_status(&reshard->described));
+  reshard->adds = reshard_count_summands(desc->source) > 1;
+  LLRT_TRY(keep_strides(desc->source, desc->source_strides, &reshard->strides[RESHARD_SOURCES]));
+  LLRT_TRY(keep_strides(desc->destination, desc->destination_strides,
+                        &reshard->strides[RESHARD_DESTINATIONS]));
   reshard->saved = saved;
   llrt_status status = build(reshard, desc, path, stream);
   reshard->saved = NULL;
@@ -126,6 +141,7 @@ static llrt_status make_saved(llrt_comm *comm, const void *buffer, size_t size, 
                         "the re-shard is rank %d's of %d, the communicator's rank is %d of %d",
                         head.rank, head.ranks, comm->rank, comm->ranks);
   if (status == LLRT_OK) status = make(comm, &own->desc, &head, &saved, out, stream);
+  reshard_description_fini(own);
   free(own);
   return status;
 }
@@ -203,6 +219,7 @@ void llrt_reshard_destroy(llrt_reshard **address) {
   for (int i = 0; i < reshard->n; i++) reshard_launch_fini(&reshard->launch[i]);
   reshard_exchange_drop(reshard);
   if (reshard->list) device->backend->release(device, reshard->list);
+  for (int list = 0; list < RESHARD_LISTS; list++) free(reshard->strides[list]);
   if (reshard->taken) device->backend->release(device, reshard->taken);
   if (reshard->sums) device->backend->release(device, reshard->sums);
   if (reshard->positions) device->backend->release(device, reshard->positions);
@@ -212,6 +229,27 @@ void llrt_reshard_destroy(llrt_reshard **address) {
 }
 
 /* ---- a run ---- */
+
+/* Bytes by which a box begins further behind its rank's address than with the description's
+ * strides.
+ */
+static llrt_status find_more(const llrt_reshard *reshard, const reshard_bases *run,
+                             const reshard_spot *spot, int64_t *bytes) {
+  const int64_t *strides = spot->rank < 0 ? NULL : run->strides[spot->list];
+  int64_t elements = 0;
+  *bytes = 0;
+  if (!strides) return LLRT_OK;
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
+    int64_t at = spot->rank * LLRT_MAX_RANK + axis;
+    if (spot->steps[axis] == 0) continue;
+    elements += spot->steps[axis] * (strides[at] - reshard->strides[spot->list][at]);
+  }
+  if (elements * spot->bits % 8 != 0)
+    return llrt_error(LLRT_OUT_OF_CLASS, "strides by which a box of rank %d begins inside a byte",
+                      spot->rank);
+  *bytes = elements * spot->bits / 8;
+  return LLRT_OK;
+}
 
 /* The address of a box. */
 static llrt_status locate(const llrt_reshard *reshard, const reshard_bases *run,
@@ -230,8 +268,21 @@ static llrt_status locate(const llrt_reshard *reshard, const reshard_bases *run,
   if ((uintptr_t)base % ADDRESS_MULTIPLE != 0)
     return llrt_error(LLRT_OUT_OF_CLASS, "%s[%d] is %p, no multiple of %d", name, rank,
                       (void *)base, ADDRESS_MULTIPLE);
-  *address = base + spot->offset;
+  int64_t more;
+  LLRT_TRY(find_more(reshard, run, spot, &more));
+  *address = base + spot->offset + more;
   return LLRT_OK;
+}
+
+/* The run's strides of a launch's tensor, in place of the description's. */
+static void bring_strides(const reshard_launch *launch, const reshard_bases *run, int t,
+                          llrt_tensor *tensor) {
+  const reshard_side *side = &launch->side[t];
+  const reshard_spot *spot =
+      launch->n_boxes > 0 && t < 2 ? &launch->spot[t * launch->n_boxes] : &side->spot;
+  const int64_t *strides = spot->rank < 0 ? NULL : run->strides[spot->list];
+  for (int axis = 0; axis < tensor->rank && strides; axis++)
+    if (side->open >> axis & 1) tensor->strides[axis] = strides[spot->rank * LLRT_MAX_RANK + axis];
 }
 
 /* The tensors of a launch with the run's addresses; source and destination of several boxes have
@@ -244,7 +295,23 @@ static llrt_status place(const llrt_reshard *reshard, const reshard_launch *laun
       LLRT_TRY(locate(reshard, run, &launch->side[t].spot, &address));
     tensors[t] = launch->tensor[t];
     tensors[t].data = address;
+    bring_strides(launch, run, t, &tensors[t]);
   }
+  return LLRT_OK;
+}
+
+/* Boxes of one launch have one set of strides. */
+static llrt_status check_alike(const reshard_launch *launch, const reshard_bases *run, int t,
+                               int box) {
+  const reshard_spot *first = &launch->spot[t * launch->n_boxes], *other = &first[box];
+  const int64_t *strides = first->rank < 0 ? NULL : run->strides[first->list];
+  for (int axis = 0; axis < LLRT_MAX_RANK && strides; axis++)
+    LLRT_REQUIRE(!(launch->side[t].open >> axis & 1) ||
+                     strides[first->rank * LLRT_MAX_RANK + axis] ==
+                         strides[other->rank * LLRT_MAX_RANK + axis],
+                 "params: ranks %d and %d have other strides along axis %d, and the description "
+                 "has equal ones",
+                 first->rank, other->rank, axis);
   return LLRT_OK;
 }
 
@@ -256,7 +323,13 @@ llrt_status reshard_list_boxes(const llrt_reshard *reshard, const reshard_bases 
     for (int t = 0; t < 2; t++)
       for (int k = 0; k < launch->n_boxes; k++) {
         char *address;
+        LLRT_TRY(check_alike(launch, run, t, k));
         LLRT_TRY(locate(reshard, run, &launch->spot[t * launch->n_boxes + k], &address));
+        int64_t alignment = launch->side[t].index[0].alignment;
+        if ((uintptr_t)address % (uintptr_t)alignment != 0)
+          return llrt_error(LLRT_OUT_OF_CLASS, "a box of rank %d begins at %p, no multiple of %lld",
+                            launch->spot[t * launch->n_boxes + k].rank, (void *)address,
+                            (long long)alignment);
         words[launch->first_word + t * launch->n_places + k] = (uintptr_t)address;
       }
   }
@@ -334,6 +407,17 @@ static llrt_status run_alone(const llrt_reshard *reshard, const reshard_bases *r
   return reshard_run_launches(reshard, reshard->n_fills, reshard->n, true, run, stream);
 }
 
+/* Strides that the run brings. */
+static llrt_status take_strides(const llrt_reshard *reshard, reshard_list list,
+                                const int64_t *strides, reshard_bases *run) {
+  const char *name = list == RESHARD_SOURCES ? "source_strides" : "destination_strides";
+  if (!strides || !reshard->strides[list]) return LLRT_OK;
+  if (reshard->adds)
+    return llrt_error(LLRT_UNSUPPORTED, "params: %s of a re-shard of summands", name);
+  run->strides[list] = strides;
+  return LLRT_OK;
+}
+
 llrt_status llrt_reshard_run_with(const llrt_reshard *reshard,
                                   const llrt_reshard_run_params *params, void *stream) {
   LLRT_ENTRY();
@@ -345,7 +429,9 @@ llrt_status llrt_reshard_run_with(const llrt_reshard *reshard,
   LLRT_REQUIRE(own.alone == 0 || own.alone == 1, "params: alone is %d, not 0 or 1", own.alone);
   LLRT_REQUIRE((uintptr_t)own.workspace % WORKSPACE_ALIGNMENT == 0,
                "workspace is %p, no multiple of %d", own.workspace, WORKSPACE_ALIGNMENT);
-  const reshard_bases run = {{own.sources, own.destinations, own.scales}, own.workspace};
+  reshard_bases run = {{own.sources, own.destinations, own.scales}, own.workspace, {NULL}};
+  LLRT_TRY(take_strides(reshard, RESHARD_SOURCES, own.source_strides, &run));
+  LLRT_TRY(take_strides(reshard, RESHARD_DESTINATIONS, own.destination_strides, &run));
   LLRT_TRY(llrt_validate_stream(reshard->comm->device, stream));
   if (own.alone) return run_alone(reshard, &run, stream);
   return reshard->exchange ? reshard_exchange_run(reshard, &run, stream)

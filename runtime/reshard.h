@@ -28,7 +28,9 @@ typedef enum reshard_list {
 typedef struct reshard_spot {
   reshard_list list;
   int rank;       /* whose memory it is in, or one of those above */
-  int64_t offset; /* bytes behind that rank's address */
+  int64_t offset; /* bytes behind that rank's address, with the description's strides */
+  int64_t steps[LLRT_MAX_RANK]; /* of the offset, so many strides of each axis that a run brings */
+  int bits;                     /* of an element, where there are steps */
 } reshard_spot;
 
 /* One tensor of a launch: everything but its address. */
@@ -36,6 +38,7 @@ typedef struct reshard_side {
   llrt_storage storage;
   llrt_index index[LLRT_MAX_INDICES];
   reshard_spot spot;
+  uint32_t open; /* bit a: the stride of axis a is what a run brings */
 } reshard_side;
 
 typedef struct reshard_launch {
@@ -78,9 +81,11 @@ typedef struct reshard_copies {
 struct llrt_reshard {
   const llrt_comm *comm;
   llrt_hash hash;
-  llrt_text described;  /* the description as bytes (reshard_bytes.h) */
-  reshard_saved *saved; /* while it is made of saved bytes: where operations come from */
-  int refusals;         /* operations that were refused since the last one that was prepared */
+  int64_t *strides[RESHARD_LISTS]; /* the description's, [ranks][LLRT_MAX_RANK]; NULL: none */
+  bool adds;                       /* the source is summands */
+  llrt_text described;             /* the description as bytes (reshard_bytes.h) */
+  reshard_saved *saved;            /* while it is made of saved bytes: where operations come from */
+  int refusals; /* operations that were refused since the last one that was prepared */
   llrt_reshard_access access; /* by peers' memory; else 0 */
   bool crosses; /* some rank reads or writes another's memory: else none waits for others */
   bool fills;   /* some rank fills its part before others write to it */
@@ -100,8 +105,9 @@ struct llrt_reshard {
 
 /* Where a run's tensors are. */
 typedef struct reshard_bases {
-  void *const *list[RESHARD_LISTS]; /* by rank; NULL: the run has none */
-  void *workspace;                  /* NULL: none is needed */
+  void *const *list[RESHARD_LISTS];      /* by rank; NULL: the run has none */
+  void *workspace;                       /* NULL: none is needed */
+  const int64_t *strides[RESHARD_LISTS]; /* [rank][LLRT_MAX_RANK]; NULL: the description's */
 } reshard_bases;
 
 /* launch[begin..end); queue false: only looks whether addresses will do. Errors: INVALID_ARGUMENT,

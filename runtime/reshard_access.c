@@ -42,7 +42,8 @@ static double sectors_of(const llrt_reshard_desc *desc, bool source, int rank,
     begin[axis] = move->begin[axis] - part.begin[axis];
     elements *= move->extent[axis];
   }
-  if (llrt_storage_bind(&of->storage, of->rank, part.extent, NULL, &binding) == LLRT_OK) {
+  if (reshard_bind(of, source ? desc->source_strides : desc->destination_strides, rank, &part,
+                   &binding) == LLRT_OK) {
     storage_box_find(&of->storage, &binding, part.extent, begin, move->extent, &box, &fits);
     if (fits) run = run_of(&box, move->extent, of->rank);
   }

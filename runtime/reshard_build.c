@@ -215,6 +215,11 @@ llrt_status reshard_build_fill(reshard_builder *b) {
     launch->tensor[t] = (llrt_tensor){.dtype = desc->destination_dtype, .rank = to->rank};
     memcpy(launch->tensor[t].shape, part.extent, sizeof part.extent);
   }
+  launch->side[1].open = reshard_open_axes(&to->storage);
+  if (launch->side[1].open)
+    memcpy(launch->tensor[1].strides,
+           desc->destination_strides + b->reshard->comm->rank * LLRT_MAX_RANK,
+           sizeof launch->tensor[1].strides);
   LLRT_TRY(llrt_storage_strided(to->rank, still, &launch->side[0].storage));
   launch->side[0].spot.rank = RESHARD_ZEROS;
   launch->side[1].storage = to->storage;

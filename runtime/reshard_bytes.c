@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "runtime/reshard.h"
+#include "runtime/reshard_parts.h"
 
 #include <stdlib.h>
 
@@ -30,6 +31,12 @@ static void put_sharding(llrt_text *out, const llrt_sharding *sharding) {
   free(text);
 }
 
+/* Of all ranks up to the last one of the mesh, where storages have RUN-TIME digits. */
+static void put_strides(llrt_text *out, const llrt_sharding *sharding, const int64_t *strides) {
+  int64_t n = (sharding->mesh.first + llrt_mesh_devices(&sharding->mesh)) * LLRT_MAX_RANK;
+  for (int64_t i = 0; i < n && reshard_open_axes(&sharding->storage); i++) put(out, strides[i]);
+}
+
 void reshard_description_write(llrt_text *out, const llrt_reshard_desc *desc) {
   put(out, desc->source->rank);
   for (int axis = 0; axis < desc->source->rank; axis++) put(out, desc->shape[axis]);
@@ -49,6 +56,8 @@ void reshard_description_write(llrt_text *out, const llrt_reshard_desc *desc) {
   put_sharding(out, desc->source);
   put_sharding(out, desc->destination);
   put_sharding(out, desc->scale);
+  put_strides(out, desc->source, desc->source_strides);
+  put_strides(out, desc->destination, desc->destination_strides);
 }
 
 static llrt_status put_operation(llrt_text *out, const llrt_op *op) {
@@ -129,6 +138,17 @@ static llrt_dtype get_dtype(reader *in, llrt_dtype least) {
   return (llrt_dtype)get_within(in, (int)least, LLRT_DTYPE_COUNT - 1);
 }
 
+static llrt_status get_strides(reader *in, const llrt_sharding *sharding, int64_t **strides) {
+  int64_t n = (sharding->mesh.first + llrt_mesh_devices(&sharding->mesh)) * LLRT_MAX_RANK;
+  if (reshard_open_axes(&sharding->storage) == 0) return LLRT_OK;
+  in->bad |= (uint64_t)n > in->left / 8;
+  if (in->bad) return LLRT_OK;
+  *strides = memory_new((size_t)n * sizeof **strides);
+  if (!*strides) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for strides");
+  for (int64_t i = 0; i < n; i++) (*strides)[i] = get(in);
+  return LLRT_OK;
+}
+
 static llrt_status get_description(reader *in, reshard_description *d) {
   bool there[3];
   int rank = get_within(in, 0, LLRT_MAX_RANK);
@@ -150,7 +170,16 @@ static llrt_status get_description(reader *in, reshard_description *d) {
   desc->destination = &d->destination;
   desc->scale = there[2] ? &d->scale : NULL;
   in->bad |= !there[0] || !there[1];
+  if (in->bad) return LLRT_OK;
+  LLRT_TRY(get_strides(in, &d->source, &d->strides[0]));
+  LLRT_TRY(get_strides(in, &d->destination, &d->strides[1]));
+  desc->source_strides = d->strides[0];
+  desc->destination_strides = d->strides[1];
   return LLRT_OK;
+}
+
+void reshard_description_fini(reshard_description *description) {
+  for (int side = 0; side < 2; side++) free(description->strides[side]);
 }
 
 llrt_status reshard_bytes_read(const void *buffer, size_t size, reshard_head *head,

@@ -13,7 +13,10 @@ typedef struct reshard_description {
   llrt_sharding source, destination, scale;
   int64_t shape[LLRT_MAX_RANK];
   llrt_map maps[LLRT_MAX_MAPS];
+  int64_t *strides[2]; /* of source and destination, malloc'ed; NULL: none */
 } reshard_description;
+
+void reshard_description_fini(reshard_description *description);
 
 /* Appends a checked description. */
 void reshard_description_write(llrt_text *out, const llrt_reshard_desc *desc);

@@ -43,16 +43,19 @@ static llrt_status cut_by_indices(const llrt_sharding *sharding, const llrt_part
 /* What a list's parts are parts of. */
 typedef struct whole {
   const llrt_sharding *sharding;
+  const int64_t *strides; /* of each rank's part; NULL: none are RUN-TIME */
   llrt_dtype dtype;
   const int64_t *shape;
 } whole;
 
 static whole whole_of(const llrt_reshard_desc *desc, reshard_list list, int64_t *scale_shape) {
-  if (list == RESHARD_SOURCES) return (whole){desc->source, desc->source_dtype, desc->shape};
+  if (list == RESHARD_SOURCES)
+    return (whole){desc->source, desc->source_strides, desc->source_dtype, desc->shape};
   if (list == RESHARD_DESTINATIONS)
-    return (whole){desc->destination, desc->destination_dtype, desc->shape};
+    return (whole){desc->destination, desc->destination_strides, desc->destination_dtype,
+                   desc->shape};
   reshard_scale_shape(desc, scale_shape);
-  return (whole){desc->scale, desc->scale_dtype, scale_shape};
+  return (whole){desc->scale, NULL, desc->scale_dtype, scale_shape};
 }
 
 llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, int rank,
@@ -67,7 +70,7 @@ llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, 
   *tensor = (llrt_tensor){.dtype = of.dtype, .rank = axes};
   side->spot = (reshard_spot){.list = list, .rank = rank};
   reshard_part(of.sharding, of.shape, rank, &part);
-  LLRT_TRY(llrt_storage_bind(&of.sharding->storage, axes, part.extent, NULL, &binding));
+  LLRT_TRY(reshard_bind(of.sharding, of.strides, rank, &part, &binding));
   memcpy(begin, move->begin, sizeof begin);
   memcpy(tensor->shape, move->extent, sizeof tensor->shape);
   if (list == RESHARD_SCALES) reshard_scale_box(desc, move, begin, tensor->shape);
@@ -76,9 +79,15 @@ llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, 
   if (fits && box.offset * bits % 8 == 0) {
     side->storage = box.storage;
     side->spot.offset = box.offset * bits / 8;
+    side->spot.bits = bits;
+    side->open = box.open;
+    memcpy(side->spot.steps, box.steps, sizeof box.steps);
     memcpy(tensor->strides, box.strides, sizeof box.strides);
     return LLRT_OK;
   }
+  side->open = reshard_open_axes(&of.sharding->storage);
+  if (side->open)
+    memcpy(tensor->strides, of.strides + rank * LLRT_MAX_RANK, sizeof tensor->strides);
   return cut_by_indices(of.sharding, &part, begin, tensor, side);
 }
 
@@ -137,7 +146,7 @@ llrt_status reshard_add_copy(reshard_copies *copies, const reshard_move *move) {
 
 static bool same_side(const llrt_tensor *a, const reshard_side *s, const llrt_tensor *b,
                       const reshard_side *t) {
-  return a->dtype == b->dtype && a->n_indices == 0 && b->n_indices == 0 &&
+  return a->dtype == b->dtype && s->open == t->open && a->n_indices == 0 && b->n_indices == 0 &&
          memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
          memcmp(a->strides, b->strides, sizeof a->strides) == 0 &&
          llrt_storage_equal(&s->storage, &t->storage);

@@ -73,13 +73,13 @@ static llrt_status count_move(void *user, const reshard_move *move) {
   return LLRT_OK;
 }
 
-static int64_t part_bytes(const llrt_sharding *sharding, const int64_t *shape, int64_t rank,
-                          llrt_dtype dtype) {
+static int64_t part_bytes(const llrt_sharding *sharding, const int64_t *strides,
+                          const int64_t *shape, int64_t rank, llrt_dtype dtype) {
   llrt_part part;
   llrt_storage_binding binding;
   int64_t bytes = 0;
   if (reshard_part(sharding, shape, rank, &part) &&
-      llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding) == LLRT_OK)
+      reshard_bind(sharding, strides, rank, &part, &binding) == LLRT_OK)
     llrt_storage_bytes(&binding, llrt_dtype_bits(dtype), &bytes);
   return bytes;
 }
@@ -87,9 +87,10 @@ static int64_t part_bytes(const llrt_sharding *sharding, const int64_t *shape, i
 static llrt_status count_traffic(traffic *t) {
   for (int64_t r = 0; r < t->ranks; r++) {
     LLRT_TRY(reshard_each_move(t->desc, r, count_move, t));
-    t->rank[r].source = part_bytes(t->desc->source, t->desc->shape, r, t->desc->source_dtype);
-    t->rank[r].destination =
-        part_bytes(t->desc->destination, t->desc->shape, r, t->desc->destination_dtype);
+    t->rank[r].source = part_bytes(t->desc->source, t->desc->source_strides, t->desc->shape, r,
+                                   t->desc->source_dtype);
+    t->rank[r].destination = part_bytes(t->desc->destination, t->desc->destination_strides,
+                                        t->desc->shape, r, t->desc->destination_dtype);
     if (reshard_fills(t->desc, r)) t->rank[r].written += t->rank[r].destination;
   }
   return LLRT_OK;

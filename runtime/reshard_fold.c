@@ -87,6 +87,7 @@ bool reshard_fold(reshard_copy *copy) {
   int64_t strides[2][LLRT_MAX_RANK];
   fold_axis axes[LLRT_MAX_RANK];
   if (copy->n > 2 || copy->tensor[0].n_indices > 0 || copy->tensor[1].n_indices > 0) return false;
+  if (copy->side[0].open || copy->side[1].open) return false; /* strides that a run changes */
   for (int t = 0; t < 2; t++)
     if (!find_strides(&copy->tensor[t], &copy->side[t], strides[t])) return false;
   int n = join_axes(axes, sort_axes(&copy->tensor[0], strides, axes));

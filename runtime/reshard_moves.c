@@ -11,32 +11,44 @@
 
 /* ---- the description ---- */
 
-static llrt_status check_side(const llrt_sharding *sharding, const char *role) {
+/* What is PACKED outside a RUN-TIME digit would lie elsewhere with each run. */
+static llrt_status check_strides(const llrt_storage *storage, const int64_t *strides,
+                                 const char *role) {
+  bool open = false;
+  for (int i = 0; i < storage->n_digits; i++) {
+    if (open && storage->digit[i].stride == LLRT_STRIDE_PACKED)
+      return llrt_error(LLRT_UNSUPPORTED, "the %s's parts have PACKED digits outside RUN-TIME ones",
+                        role);
+    open |= storage->digit[i].stride == LLRT_STRIDE_RUNTIME;
+  }
+  LLRT_REQUIRE(!open || strides, "the %s's parts have RUN-TIME strides, and desc has none for them",
+               role);
+  return LLRT_OK;
+}
+
+static llrt_status check_side(const llrt_sharding *sharding, const int64_t *strides,
+                              const char *role) {
   LLRT_REQUIRE(sharding, "the %s's sharding is NULL", role);
   llrt_status status = llrt_sharding_validate(sharding);
   if (status != LLRT_OK) return llrt_error_prefix(status, "the %s", role);
   if (sharding->storage.n_targets > 0)
     return llrt_error(LLRT_UNSUPPORTED, "the %s's parts have digits on %s", role,
                       sharding->storage.target[0]);
-  for (int i = 0; i < sharding->storage.n_digits; i++)
-    if (sharding->storage.digit[i].stride == LLRT_STRIDE_RUNTIME)
-      return llrt_error(LLRT_UNSUPPORTED, "the %s's parts have strides that a run brings", role);
-  return LLRT_OK;
+  return check_strides(&sharding->storage, strides, role);
 }
 
 /* Every part binds: a storage may not fit the extents of an uneven one. */
-static llrt_status check_parts(const llrt_sharding *sharding, const int64_t *shape,
-                               const char *role) {
+static llrt_status check_parts(const llrt_sharding *sharding, const int64_t *strides,
+                               const int64_t *shape, const char *role) {
   llrt_part part, before = {.begin = {-1}};
   llrt_storage_binding binding;
   for (int64_t i = 0; i < llrt_mesh_devices(&sharding->mesh); i++) {
     int64_t rank = sharding->mesh.first + i;
     if (!reshard_part(sharding, shape, rank, &part)) continue;
-    bool same = i > 0 && memcmp(part.extent, before.extent, sizeof part.extent) == 0;
+    bool same = i > 0 && !strides && memcmp(part.extent, before.extent, sizeof part.extent) == 0;
     before = part;
     if (same) continue;
-    llrt_status status =
-        llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding);
+    llrt_status status = reshard_bind(sharding, strides, rank, &part, &binding);
     if (status != LLRT_OK)
       return llrt_error_prefix(status, "the %s of rank %lld", role, (long long)rank);
   }
@@ -56,7 +68,7 @@ static llrt_status check_scales(const llrt_reshard_desc *desc) {
   LLRT_REQUIRE((reshard_scale_map(desc) != NULL) == (desc->scale != NULL),
                "desc: a SCALE map and the scales' sharding go together");
   if (!desc->scale) return LLRT_OK;
-  LLRT_TRY(check_side(desc->scale, "scales"));
+  LLRT_TRY(check_side(desc->scale, NULL, "scales"));
   LLRT_REQUIRE(desc->scale->rank == desc->source->rank, "the scales have rank %d, the source %d",
                desc->scale->rank, desc->source->rank);
   LLRT_REQUIRE(desc->scale->partial == 0, "the scales are summands");
@@ -66,12 +78,12 @@ static llrt_status check_scales(const llrt_reshard_desc *desc) {
   if (to->pad == LLRT_PAD_VALUE && to->pad_value != 0)
     return llrt_error(LLRT_UNSUPPORTED, "pads of scaled elements can only be 0");
   reshard_scale_shape(desc, shape);
-  return check_parts(desc->scale, shape, "scales");
+  return check_parts(desc->scale, NULL, shape, "scales");
 }
 
 llrt_status reshard_check(const llrt_reshard_desc *desc) {
-  LLRT_TRY(check_side(desc->source, "source"));
-  LLRT_TRY(check_side(desc->destination, "destination"));
+  LLRT_TRY(check_side(desc->source, desc->source_strides, "source"));
+  LLRT_TRY(check_side(desc->destination, desc->destination_strides, "destination"));
   LLRT_REQUIRE(desc->source->rank == desc->destination->rank,
                "the source has rank %d, the destination %d", desc->source->rank,
                desc->destination->rank);
@@ -92,9 +104,19 @@ llrt_status reshard_check(const llrt_reshard_desc *desc) {
   LLRT_REQUIRE(reshard_count_summands(desc->source) <= RESHARD_MAX_SUMMANDS,
                "%lld summands; at most %d are added",
                (long long)reshard_count_summands(desc->source), RESHARD_MAX_SUMMANDS);
-  LLRT_TRY(check_parts(desc->source, desc->shape, "source"));
-  LLRT_TRY(check_parts(desc->destination, desc->shape, "destination"));
+  LLRT_TRY(check_parts(desc->source, desc->source_strides, desc->shape, "source"));
+  LLRT_TRY(check_parts(desc->destination, desc->destination_strides, desc->shape, "destination"));
   return check_scales(desc);
+}
+
+static void add_strides(llrt_hasher *hasher, const llrt_sharding *sharding,
+                        const int64_t *strides) {
+  uint32_t open = reshard_open_axes(&sharding->storage);
+  for (int64_t i = 0; i < llrt_mesh_devices(&sharding->mesh) && open; i++)
+    for (int axis = 0; axis < sharding->rank; axis++)
+      if (open >> axis & 1)
+        llrt_hasher_add_u64(hasher,
+                            (uint64_t)strides[(sharding->mesh.first + i) * LLRT_MAX_RANK + axis]);
 }
 
 llrt_hash reshard_hash(const llrt_reshard_desc *desc, int32_t ranks) {
@@ -120,6 +142,8 @@ llrt_hash reshard_hash(const llrt_reshard_desc *desc, int32_t ranks) {
     for (int axis = 0; axis < desc->source->rank; axis++)
       llrt_hasher_add_u64(&hasher, (uint64_t)desc->maps[i].group[axis]);
   }
+  add_strides(&hasher, desc->source, desc->source_strides);
+  add_strides(&hasher, desc->destination, desc->destination_strides);
   if (desc->scale) {
     llrt_hash scale = llrt_sharding_hash(desc->scale);
     llrt_hasher_add_u64(&hasher, scale.low);
@@ -242,7 +266,7 @@ bool reshard_fills(const llrt_reshard_desc *desc, int64_t rank) {
   llrt_storage_binding binding;
   const llrt_sharding *to = desc->destination;
   if (!reshard_part(to, desc->shape, rank, &part)) return false;
-  if (llrt_storage_bind(&to->storage, to->rank, part.extent, NULL, &binding) != LLRT_OK ||
+  if (reshard_bind(to, desc->destination_strides, rank, &part, &binding) != LLRT_OK ||
       binding.span == 0)
     return false;
   bool pads = false;

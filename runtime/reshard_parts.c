@@ -34,6 +34,19 @@ bool reshard_same_box(const llrt_part *a, const llrt_part *b) {
          memcmp(a->extent, b->extent, sizeof a->extent) == 0;
 }
 
+llrt_status reshard_bind(const llrt_sharding *sharding, const int64_t *strides, int64_t rank,
+                         const llrt_part *part, llrt_storage_binding *binding) {
+  return llrt_storage_bind(&sharding->storage, sharding->rank, part->extent,
+                           strides ? strides + rank * LLRT_MAX_RANK : NULL, binding);
+}
+
+uint32_t reshard_open_axes(const llrt_storage *storage) {
+  uint32_t axes = 0;
+  for (int i = 0; i < storage->n_digits; i++)
+    if (storage->digit[i].stride == LLRT_STRIDE_RUNTIME) axes |= 1u << storage->digit[i].axis;
+  return axes;
+}
+
 int64_t reshard_count_summands(const llrt_sharding *sharding) {
   int64_t n = 1;
   for (int axis = 0; axis < sharding->mesh.n_axes; axis++)

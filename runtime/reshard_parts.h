@@ -15,6 +15,14 @@ bool reshard_overlap(int axes, const llrt_part *a, const llrt_part *b, int64_t *
 /* Whether two parts are the same box. */
 bool reshard_same_box(const llrt_part *a, const llrt_part *b);
 
+/* The storage of rank's part, whose RUN-TIME digits have the strides of that rank: strides[rank]
+ * [LLRT_MAX_RANK], elements; NULL where there are no such digits. */
+llrt_status reshard_bind(const llrt_sharding *sharding, const int64_t *strides, int64_t rank,
+                         const llrt_part *part, llrt_storage_binding *binding);
+
+/* Bit a: axis a has a RUN-TIME digit. */
+uint32_t reshard_open_axes(const llrt_storage *storage);
+
 /* How many summands each element is the sum of, and how many copies there are of each. */
 int64_t reshard_count_summands(const llrt_sharding *sharding);
 int64_t reshard_count_copies(const llrt_sharding *sharding);

@@ -60,7 +60,8 @@ static llrt_status find_place(const llrt_reshard_desc *desc, bool of_source, int
   llrt_storage_binding binding;
   *out = (place){.fits = false};
   reshard_part(sharding, desc->shape, rank, &part);
-  LLRT_TRY(llrt_storage_bind(&sharding->storage, sharding->rank, part.extent, NULL, &binding));
+  LLRT_TRY(reshard_bind(sharding, of_source ? desc->source_strides : desc->destination_strides,
+                        rank, &part, &binding));
   for (int axis = 0; axis < sharding->rank; axis++)
     begin[axis] = move->begin[axis] - part.begin[axis];
   storage_box_find(&sharding->storage, &binding, part.extent, begin, move->extent, &out->box,
@@ -69,8 +70,9 @@ static llrt_status find_place(const llrt_reshard_desc *desc, bool of_source, int
   if (!out->fits) return LLRT_OK;
   int64_t elements = reshard_elements(desc, move);
   out->offset = out->box.offset * bits / 8;
-  out->whole =
-      elements * bits % 8 == 0 && fills_its_span(&out->box, move->extent, sharding->rank, elements);
+  out->whole = reshard_open_axes(&sharding->storage) == 0 && /* another run may have gaps */
+               elements * bits % 8 == 0 &&
+               fills_its_span(&out->box, move->extent, sharding->rank, elements);
   return LLRT_OK;
 }
 

@@ -114,8 +114,7 @@ typedef enum llrt_reshard_access {
 
 #define LLRT_RESHARD_MAX_PARTS 8
 
-/* The same on every rank. Storages of parts have no RUN-TIME strides and no digits on other targets
- * than memory. */
+/* The same on every rank. Storages of parts have no digits on other targets than memory. */
 typedef struct llrt_reshard_desc {
   size_t size;
   const llrt_sharding *source, *destination;  /* of one rank; devices of both meshes are ranks */
@@ -132,7 +131,11 @@ typedef struct llrt_reshard_desc {
                                  group) positions along each axis (LLRT_GROUP_ALL: 1); any sharding
                                  over the ranks but summands. Else NULL */
   llrt_dtype scale_dtype;
-  int32_t access; /* llrt_reshard_access; by NCCL without meaning */
+  int32_t access;                /* llrt_reshard_access; by NCCL without meaning */
+  const int64_t *source_strides; /* [ranks][LLRT_MAX_RANK], elements: the strides of RUN-TIME digits
+                                    of rank r's part, as llrt_tensor.strides; NULL where there are
+                                    none. Nothing PACKED is outside such a digit */
+  const int64_t *destination_strides; /* likewise */
 } llrt_reshard_desc;
 
 /* Plans, compiles and loads what this rank launches. Collective: every rank of the communicator
@@ -208,7 +211,12 @@ typedef struct llrt_reshard_run_params {
                           By peers' memory that of every rank that has scales of what this one
                           moves, by NCCL the own one */
   void *workspace;     /* as of llrt_reshard_run_in */
-  int32_t alone;       /* 1: as llrt_reshard_move */
+  const int64_t *source_strides; /* as in the description, in place of those; NULL: those. Ranks
+                                    that it gives equal strides have equal ones in a run, and what
+                                    divides its strides (a power of two up to 16 bytes) divides a
+                                    run's. Not of summands. The same on every rank */
+  const int64_t *destination_strides; /* likewise */
+  int32_t alone;                      /* 1: as llrt_reshard_move */
   int32_t reserved;
 } llrt_reshard_run_params;
 

@@ -17,8 +17,12 @@ typedef struct reshard_case {
   uint64_t flip; /* of an XOR map; 0: none */
   bool permuted; /* with a WORD_BITS map, behind the others */
   uint8_t perm[32];
-  int parts;      /* of messages by NCCL */
-  int access;     /* llrt_reshard_access */
+  int parts;  /* of messages by NCCL */
+  int access; /* llrt_reshard_access */
+  /* Strides of RUN-TIME digits, as described and as the first run brings them: multiples of those.
+   */
+  int64_t strides[2][RESHARD_MAX_RANKS][LLRT_MAX_RANK];
+  int64_t brought[2]; /* by which the run's strides are multiplied; 1: the run brings none */
   unsigned saved; /* bit r: rank r runs what was saved and loaded; 0: all run what they prepared */
   bool scaled;    /* with a SCALE map, and: */
   llrt_sharding scale;

@@ -158,6 +158,63 @@ static void draw_permutation(random_source *source, reshard_case *c) {
   if (c->destination.storage.pad == LLRT_PAD_KEEP) c->destination.storage.pad_value = 0;
 }
 
+/* ---- strides that a run brings ---- */
+
+/* The outer digits, each of another axis, become RUN-TIME. */
+static bool open_digits(random_source *source, llrt_storage *storage) {
+  uint32_t seen = 0;
+  int open = 0;
+  for (int i = storage->n_digits - 1; i >= 0; i--) {
+    llrt_digit *digit = &storage->digit[i];
+    if (digit->axis < 0 || seen >> digit->axis & 1 || (open && random_below(source, 3) == 0)) break;
+    digit->stride = LLRT_STRIDE_RUNTIME;
+    digit->reversed = false;
+    seen |= 1u << digit->axis;
+    open++;
+  }
+  return open > 0;
+}
+
+/* Strides that keep a part's digits apart, with gaps. */
+static void draw_strides(random_source *source, const llrt_sharding *s, const int64_t *shape,
+                         int rank, int64_t *strides) {
+  llrt_part part;
+  llrt_storage packed = s->storage;
+  llrt_storage_binding binding;
+  int64_t below[LLRT_MAX_RANK], span = 0;
+  for (int axis = 0; axis < s->rank; axis++)
+    below[axis] = s->storage.tile.n_in ? 1ll << s->storage.tile.out[axis].bits : 1;
+  for (int i = 0; i < packed.n_digits; i++) packed.digit[i].stride = LLRT_STRIDE_PACKED;
+  if (llrt_sharding_part(s, shape, rank, &part) != LLRT_OK ||
+      llrt_storage_bind(&packed, s->rank, part.extent, NULL, &binding) != LLRT_OK)
+    return;
+  for (int i = 0; i < packed.n_digits; i++) {
+    int axis = packed.digit[i].axis;
+    if (axis < 0) continue;
+    if (s->storage.digit[i].stride == LLRT_STRIDE_RUNTIME) {
+      if (span == 0) span = binding.stride[i];
+      strides[axis] = (span + below[axis] - 1) / below[axis] + random_below(source, 3);
+      span += (binding.extent[i] - (binding.extent[i] > 0)) * strides[axis] * below[axis];
+    }
+    below[axis] *= binding.extent[i];
+  }
+}
+
+static void draw_open(random_source *source, reshard_case *c) {
+  llrt_sharding *side[2] = {&c->source, &c->destination};
+  for (int i = 0; i < 2; i++) {
+    c->brought[i] = 1;
+    if (random_below(source, 2) || !open_digits(source, &side[i]->storage)) continue;
+    uint64_t seed = random_bits(source); /* parts of equal extents have equal strides */
+    for (int64_t r = 0; r < llrt_mesh_devices(&side[i]->mesh); r++) {
+      random_source again = {.state = seed};
+      int rank = side[i]->mesh.first + (int)r;
+      draw_strides(&again, side[i], c->shape, rank, c->strides[i][rank]);
+    }
+    if (c->source.partial == 0) c->brought[i] = random_below(source, 2) ? 3 : 1;
+  }
+}
+
 /* What came later is drawn from a source of its own: cases stay what they are. */
 static void draw_more(uint64_t seed, reshard_case *c) {
   random_source own = {.state = seed * 0x9e3779b97f4a7c15ull + 1};
@@ -165,6 +222,8 @@ static void draw_more(uint64_t seed, reshard_case *c) {
   c->access = random_below(&own, 3);
   if (random_below(&own, 3) == 0) draw_scales(&own, c);
   if (random_below(&own, 10) == 0) draw_permutation(&own, c);
+  c->brought[0] = c->brought[1] = 1;
+  if (random_below(&own, 4) == 0) draw_open(&own, c);
   if (random_below(&own, 4) == 0) c->saved = (unsigned)random_below(&own, 1 << RESHARD_MAX_RANKS);
 }
 

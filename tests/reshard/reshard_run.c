@@ -167,17 +167,26 @@ static void permute_words(const reshard_case *c, part_memory *memory) {
   }
 }
 
+/* The rank's part as a run has it. */
+static llrt_status bind_part(const reshard_case *c, role of, int rank, llrt_part *part,
+                             llrt_storage_binding *binding) {
+  const llrt_sharding *s = sharding_of(c, of);
+  int64_t shape[LLRT_MAX_RANK], strides[LLRT_MAX_RANK] = {0};
+  shape_of(c, of, shape);
+  for (int axis = 0; axis < s->rank && of != SCALE; axis++)
+    strides[axis] = c->brought[of] * c->strides[of][rank][axis];
+  llrt_status status = llrt_sharding_part(s, shape, rank, part);
+  return status ? status : llrt_storage_bind(&s->storage, s->rank, part->extent, strides, binding);
+}
+
 /* Fills bytes, which are poison, as the part that `rank` has. */
 static void fill(const reshard_case *c, role of, int rank, part_memory *memory) {
   const llrt_sharding *s = sharding_of(c, of);
   llrt_part part;
   llrt_storage_binding binding;
   int bits = llrt_dtype_bits(dtype_of(c, of));
-  int64_t shape[LLRT_MAX_RANK];
   storage_walk walk;
-  shape_of(c, of, shape);
-  llrt_sharding_part(s, shape, rank, &part);
-  llrt_storage_bind(&s->storage, s->rank, part.extent, NULL, &binding);
+  bind_part(c, of, rank, &part, &binding);
   if (binding.span == 0) return;
   storage_walk_begin(&walk, &s->storage, &binding);
   do {
@@ -201,12 +210,10 @@ static bool make_memory(run *r, role of, int rank, part_memory *memory) {
   const llrt_sharding *s = sharding_of(r->c, of);
   llrt_part part;
   llrt_storage_binding binding;
-  int64_t bytes, shape[LLRT_MAX_RANK];
+  int64_t bytes;
   *memory = (part_memory){.data = NULL};
   if (!holds(s, rank)) return true;
-  shape_of(r->c, of, shape);
-  if (llrt_sharding_part(s, shape, rank, &part) != LLRT_OK ||
-      llrt_storage_bind(&s->storage, s->rank, part.extent, NULL, &binding) != LLRT_OK ||
+  if (bind_part(r->c, of, rank, &part, &binding) != LLRT_OK ||
       llrt_storage_bytes(&binding, llrt_dtype_bits(dtype_of(r->c, of)), &bytes) != LLRT_OK)
     return false;
   memory->size = (size_t)bytes + GUARD;
@@ -273,6 +280,12 @@ static llrt_status run_once(run *r, int rank, const llrt_reshard *reshard) {
                                     .sources = r->sources,
                                     .destinations = r->destinations,
                                     .scales = r->c->scaled ? r->scales : NULL};
+  int64_t strides[2][RESHARD_MAX_RANKS * LLRT_MAX_RANK];
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < RESHARD_MAX_RANKS * LLRT_MAX_RANK; i++)
+      strides[side][i] = r->c->brought[side] * (&r->c->strides[side][0][0])[i];
+  if (r->c->brought[0] != 1) params.source_strides = strides[0];
+  if (r->c->brought[1] != 1) params.destination_strides = strides[1];
   if (r->place->nccl) {
     sources[rank] = r->sources[rank];
     destinations[rank] = r->destinations[rank];
@@ -343,6 +356,8 @@ static llrt_status run_rank(run *r, int rank) {
                                   .scale = c->scaled ? &c->scale : NULL,
                                   .scale_dtype = c->scale_dtype,
                                   .access = c->access,
+                                  .source_strides = c->strides[0][0],
+                                  .destination_strides = c->strides[1][0],
                                   .parts = c->parts};
   llrt_comm *comm = NULL;
   llrt_reshard *reshard = NULL;

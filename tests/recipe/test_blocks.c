@@ -31,6 +31,11 @@ Test(recipe_blocks, nvfp4) {
   opened_device at = open_device("host");
   check_nvfp4(at.device, true, 200, 224, 1); /* pads along both */
   check_nvfp4(at.device, false, 256, 64, 2);
+  uint64_t state = 57;
+  for (int i = 0; i < 6; i++) {
+    int n = 1 + (int)model_random(&state, 300), k = 16 * (1 + (int)model_random(&state, 20));
+    check_nvfp4(at.device, i % 2, n, k, state);
+  }
   close_device(&at);
 }
 
@@ -120,19 +125,26 @@ static uint8_t *aiter(const uint8_t *x, int n, int k) {
   return out;
 }
 
-Test(recipe_blocks, aiter) {
-  opened_device at = open_device("host");
+static void check_aiter(llrt_device *device, int n, int k, uint64_t state) {
   model in = {0};
-  uint64_t state = 5;
-  uint8_t *x = model_add(&in, &state, "l.o_proj.weight", LLRT_E4M3FNUZ, 2, 48, 192);
-  model_add(&in, &state, "l.norm.weight", LLRT_BF16, 1, 48); /* of another rank and type: kept */
+  uint8_t *x = model_add(&in, &state, "l.o_proj.weight", LLRT_E4M3FNUZ, 2, n, k);
+  model_add(&in, &state, "l.norm.weight", LLRT_BF16, 1, n); /* of another rank and type: kept */
   llrt_recipe_params params = {0};
-  repacked made = model_repack(at.device, "fp8.aiter-16x16", &in, &params);
-  uint8_t *wanted = aiter(x, 48, 192);
-  model_expect(&made, "l.o_proj.weight", LLRT_B8, wanted, 48 * 192);
-  model_expect_back(at.device, "fp8.aiter-16x16", &in, &params, &made, 1);
+  repacked made = model_repack(device, "fp8.aiter-16x16", &in, &params);
+  uint8_t *wanted = aiter(x, n, k);
+  model_expect(&made, "l.o_proj.weight", LLRT_B8, wanted, (size_t)n * k);
+  model_expect_back(device, "fp8.aiter-16x16", &in, &params, &made, 1);
   free(wanted);
   repacked_free(&made);
   model_free(&in);
+}
+
+Test(recipe_blocks, aiter) {
+  opened_device at = open_device("host");
+  uint64_t state = 5;
+  check_aiter(at.device, 48, 192, state);
+  for (int i = 0; i < 4; i++)
+    check_aiter(at.device, 16 * (1 + (int)model_random(&state, 9)),
+                64 * (1 + (int)model_random(&state, 5)), state);
   close_device(&at);
 }

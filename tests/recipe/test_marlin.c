@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+enum { DRAWS = 4 }; /* random shapes of each recipe */
+
 static const char gptq_config[] =
     "{\"quantization_config\": {\"quant_method\": \"gptq\", \"bits\": 4, \"sym\": true, "
     "\"group_size\": 32, \"desc_act\": false}}";
@@ -56,6 +58,11 @@ Test(recipe_marlin, gptq) {
   check_gptq(at.device, 64, 128, 1, 1);
   check_gptq(at.device, 192, 320, 1, 2);
   check_gptq(at.device, 128, 384, 2, 3);
+  uint64_t state = 51;
+  for (int i = 0; i < DRAWS; i++) {
+    int tp = 1 + (int)model_random(&state, 2), k = 32 * (1 + (int)model_random(&state, 9));
+    check_gptq(at.device, k, 64 * tp * (1 + (int)model_random(&state, 5)), tp, state);
+  }
   close_device(&at);
 }
 
@@ -219,5 +226,11 @@ Test(recipe_marlin, compressed_tensors) {
   opened_device at = open_device("host");
   check_packed(at.device, false, 192, 160, 41);
   check_packed(at.device, true, 384, 192, 42);
+  uint64_t state = 53;
+  for (int i = 0; i < DRAWS; i++) {
+    int a = 1 + (int)model_random(&state, 5), b = 1 + (int)model_random(&state, 5);
+    check_packed(at.device, false, 64 * a, 32 * b, state);
+    check_packed(at.device, true, 128 * a, 64 * b, state);
+  }
   close_device(&at);
 }

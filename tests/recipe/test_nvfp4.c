@@ -169,7 +169,7 @@ static void check_swizzled(const char *device_name, int n, int k, int tp) {
   float *weight = add_weight(&in, &state, "m.q_proj.weight", n, k);
   quantised made = quantise(weight, n, k);
   int blocks = (n + BLOCK - 1) / BLOCK, part = (blocks + tp - 1) / tp * BLOCK,
-      rows = tp > 1 ? part : n;
+      rows = part < n ? part : n;
   for (int rank = 0; rank < tp; rank++) {
     llrt_recipe_params params = {.tp = tp, .rank = rank};
     repacked out = model_repack(at.device, "bf16.nvfp4-128x4", &in, &params);
@@ -196,6 +196,14 @@ Test(recipe_nvfp4, swizzled) {
   check_swizzled("host", 128, 64, 1);
 }
 Test(recipe_nvfp4, ranks) { check_swizzled("host", 200, 80, 2); }
+Test(recipe_nvfp4, random_shapes) {
+  uint64_t state = 61;
+  for (int i = 0; i < 4; i++) {
+    int n = 1 + (int)model_random(&state, 400), k = 16 * (1 + (int)model_random(&state, 20));
+    check_swizzled("host", n, k, 1 + (int)model_random(&state, 3));
+    check_dividing("host", n, k);
+  }
+}
 Test(recipe_nvfp4, swizzled_on_cuda) { check_swizzled("cuda-emu:sm_90a", 130, 80, 1); }
 
 /* ---- what is refused ---- */

@@ -24,8 +24,8 @@ static void quantise_blocks(const float *x, int pitch, int begin, int end, int f
   *s += (end - begin) / BLOCK * ((to - from) / BLOCK);
 }
 
-static void check_experts(const char *device_name, int tp) {
-  int I = is_host(device_name) ? 256 : 128, H = is_host(device_name) ? 512 : 256;
+/* Matrices of I x H: whole blocks, I of tp of them. */
+static void check_experts(const char *device_name, int I, int H, int tp) {
   static const char config[] = "{\"num_experts\": 2}";
   static const char *const parts[] = {"gate_proj", "up_proj", "down_proj"};
   opened_device at = open_device(device_name);
@@ -72,9 +72,18 @@ static void check_experts(const char *device_name, int tp) {
   close_device(&at);
 }
 
-Test(recipe_quantise, experts) { check_experts("host", 1); }
-Test(recipe_quantise, experts_of_two_ranks) { check_experts("host", 2); }
-Test(recipe_quantise, experts_on_cuda) { check_experts("cuda-emu:sm_90a", 1); }
+Test(recipe_quantise, experts) {
+  uint64_t state = 63;
+  check_experts("host", 256, 512, 1);
+  for (int i = 0; i < 2; i++)
+    check_experts("host", BLOCK * (1 + (int)model_random(&state, 3)),
+                  BLOCK * (1 + (int)model_random(&state, 4)), 1);
+}
+Test(recipe_quantise, experts_of_two_ranks) {
+  check_experts("host", 256, 512, 2);
+  check_experts("host", 512, 128, 2);
+}
+Test(recipe_quantise, experts_on_cuda) { check_experts("cuda-emu:sm_90a", 128, 256, 1); }
 
 /* ---- linear layers ---- */
 

@@ -97,6 +97,29 @@ def check_types(work):
     assert len(read) == len(sizes)
 
 
+def check_recipes(work):
+    """What recipes make has the types and shapes that the package reads."""
+    weight = random_array("u1", (40, 2 * 96))
+    weight[:, 1::2] &= 0xBF  # no NaN
+    source = work / "bf16.safetensors"
+    source.write_bytes(safetensors.serialize({"m.o_proj.weight": safetensors.TensorSpec(
+        dtype="bfloat16", shape=[40, 96], data_ptr=weight.ctypes.data, data_len=weight.nbytes)}, {}))
+    name = "m.o_proj.weight"
+    wanted = {
+        "bf16.nvfp4": {name: ("U8", [40, 48]), name + "_scale": ("F8_E4M3", [40, 6]), name + "_scale_2": ("F32", [])},
+        "bf16.nvfp4-128x4": {name: ("U8", [40, 48]), name + "_scale": ("F8_E4M3", [128, 8]), name + "_scale_2": ("F32", [])},
+        "bf16.nvfp4-compressed-tensors": {name + "_packed": ("U8", [40, 48]), name + "_scale": ("F8_E4M3", [40, 6]),
+                                          name + "_global_scale": ("F32", [1])},
+        "bf16.mxfp8": {name: ("F8_E4M3", [40, 96]), name + "_scale": ("U8", [40, 3])},
+        "bf16.mxfp4": {name + "_packed": ("U8", [40, 48]), name + "_scale": ("U8", [40, 3])},
+        "bf16.fp8-channel": {name: ("F8_E4M3", [40, 96]), name + "_scale": ("F32", [40, 1])}}
+    for recipe, tensors in wanted.items():
+        out = work / f"{recipe}.safetensors"
+        repack(source, "--recipe", recipe, "-o", out)
+        read = {key: (t["dtype"], list(t["shape"])) for key, t in safetensors.deserialize(out.read_bytes())}
+        assert read == tensors, (recipe, read)
+
+
 # ---- gguf ----
 
 Q = gguf.GGMLQuantizationType
@@ -153,6 +176,7 @@ def main():
         work = pathlib.Path(folder)
         check_shards(work)
         check_types(work)
+        check_recipes(work)
         for alignment in (0, 64, 8):
             check_gguf(work, alignment)
     print(f"safetensors {safetensors.__version__}, gguf: shards, types, keys and blocks went through llrt and back")

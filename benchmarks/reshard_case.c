@@ -142,15 +142,7 @@ int64_t reshard_problem_busiest(const reshard_problem *p) {
 
 /* ---- elements ---- */
 
-/* Small integers, which every type holds. */
-static int value_at(const reshard_problem *p, const int64_t *coords) {
-  uint64_t number = p->seed;
-  for (int axis = 0; axis < p->c->rank; axis++)
-    number = number * (uint64_t)p->shape[axis] + (uint64_t)coords[axis];
-  return (int)(harness_mix(number) & 7);
-}
-
-/* 0, 1 or 2 for a scale of 1/2, 1 or 2 at coordinates of the scales. */
+/* 0 or 1 or 2, for a scale of 1/2, 1 or 2 at coordinates of the scales. */
 static int scale_at(const reshard_problem *p, const int64_t *coords) {
   uint64_t number = p->seed + 1;
   for (int axis = 0; axis < p->c->rank; axis++)
@@ -158,23 +150,13 @@ static int scale_at(const reshard_problem *p, const int64_t *coords) {
   return (int)(harness_mix(number) % 3);
 }
 
-/* 0 to 7 times 1/2, 1 or 2. */
+/* Small integers, which every type holds: 0 to 7 times 1/2, 1 or 2. */
 static unsigned code_of(llrt_dtype dtype, int value, int scale) {
   static const uint16_t bf16[] = {0, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0};
   static const uint8_t e4m3[3][8] = {{0, 0x30, 0x38, 0x3c, 0x40, 0x42, 0x44, 0x46},
                                      {0, 0x38, 0x40, 0x44, 0x48, 0x4a, 0x4c, 0x4e},
                                      {0, 0x40, 0x48, 0x4c, 0x50, 0x52, 0x54, 0x56}};
   return dtype == LLRT_BF16 ? bf16[value] : e4m3[scale][value];
-}
-
-/* What an element is; of a scaled destination in e4m3. */
-static unsigned element_at(const reshard_problem *p, bool destination, int64_t *coords) {
-  int value = value_at(p, coords), scale = 1;
-  if (destination && p->c->group > 0) {
-    coords[p->c->rank - 1] /= p->c->group;
-    scale = scale_at(p, coords);
-  }
-  return code_of(destination ? p->c->to : LLRT_BF16, value, scale);
 }
 
 float *reshard_problem_scales(const reshard_problem *p, int rank, size_t *bytes) {
@@ -198,52 +180,79 @@ float *reshard_problem_scales(const reshard_problem *p, int rank, size_t *bytes)
   return scales;
 }
 
-/* Of element i of a part, its last axis fastest: where it lies, and what it is. */
-static int64_t locate(const reshard_problem *p, bool destination, const llrt_part *part,
-                      const llrt_storage_binding *binding, int64_t i, unsigned *code) {
-  const llrt_sharding *sharding = destination ? &p->destination : &p->source;
-  llrt_dtype dtype = destination ? p->c->to : LLRT_BF16;
-  int64_t local[LLRT_MAX_RANK], coords[LLRT_MAX_RANK];
-  for (int axis = sharding->rank - 1; axis >= 0; axis--) {
-    local[axis] = i % part->extent[axis];
-    coords[axis] = part->begin[axis] + local[axis];
-    i /= part->extent[axis];
-  }
-  *code = element_at(p, destination, coords);
-  return llrt_storage_offset(&sharding->storage, binding, local) * (llrt_dtype_bits(dtype) / 8);
+/* One rank's part of a side, on the host. */
+typedef struct part_view {
+  const reshard_problem *p;
+  bool destination;
+  llrt_part part;
+  llrt_storage_binding binding;
+  int64_t rows, row; /* all axes but the last; positions of that one */
+  int64_t step;      /* elements from one position of a row to the next */
+} part_view;
+
+static int64_t offset_at(const part_view *v, const int64_t *local) {
+  const llrt_sharding *side = v->destination ? &v->p->destination : &v->p->source;
+  return llrt_storage_offset(&side->storage, &v->binding, local);
 }
 
-static int64_t elements_of(const llrt_part *part, int rank) {
-  int64_t elements = 1;
-  for (int axis = 0; axis < rank; axis++) elements *= part->extent[axis];
-  return elements;
+/* false: the rank has none. Rows of these cases are of one stride. */
+static bool view_part(const reshard_problem *p, bool destination, int rank, part_view *v) {
+  int64_t local[LLRT_MAX_RANK] = {0};
+  int last = p->c->rank - 1;
+  *v = (part_view){.p = p, .destination = destination, .rows = 1};
+  if (!find_part(p, destination, rank, &v->part, &v->binding)) return false;
+  for (int axis = 0; axis < last; axis++) v->rows *= v->part.extent[axis];
+  v->row = v->part.extent[last];
+  local[last] = v->row > 1;
+  v->step = offset_at(v, local);
+  local[last] = v->row - 1;
+  if (offset_at(v, local) != v->step * (v->row - 1))
+    harness_must(LLRT_INTERNAL, "a row of several strides");
+  return true;
+}
+
+/* Writes a row's elements, or counts those that are wrong. */
+static int64_t visit_row(const part_view *v, int64_t row, uint8_t *bytes, bool compare) {
+  const reshard_problem *p = v->p;
+  llrt_dtype dtype = v->destination ? p->c->to : LLRT_BF16;
+  int64_t local[LLRT_MAX_RANK] = {0}, coords[LLRT_MAX_RANK], group = p->c->group, wrong = 0;
+  int last = p->c->rank - 1;
+  size_t width = (size_t)llrt_dtype_bits(dtype) / 8;
+  uint64_t number = p->seed;
+  for (int axis = last - 1; axis >= 0; axis--) {
+    local[axis] = row % v->part.extent[axis];
+    row /= v->part.extent[axis];
+  }
+  for (int axis = 0; axis <= last; axis++) {
+    coords[axis] = v->part.begin[axis] + local[axis];
+    number = number * (uint64_t)p->shape[axis] + (uint64_t)coords[axis];
+  }
+  uint8_t *at = bytes + offset_at(v, local) * (int64_t)width;
+  for (int64_t i = 0; i < v->row; i++, at += v->step * (int64_t)width) {
+    int scale = 1;
+    if (v->destination && group > 0) {
+      coords[last] = (v->part.begin[last] + i) / group;
+      scale = scale_at(p, coords);
+    }
+    unsigned code = code_of(dtype, (int)(harness_mix(number + (uint64_t)i) & 7), scale);
+    if (compare) wrong += memcmp(at, &code, width) != 0; /* little-endian */
+    else memcpy(at, &code, width);
+  }
+  return wrong;
 }
 
 void reshard_problem_fill(const reshard_problem *p, int rank, uint8_t *bytes) {
-  llrt_part part;
-  llrt_storage_binding binding;
-  if (!find_part(p, false, rank, &part, &binding)) return;
-  int64_t elements = elements_of(&part, p->c->rank);
-#pragma omp parallel for
-  for (int64_t i = 0; i < elements; i++) {
-    unsigned code;
-    int64_t at = locate(p, false, &part, &binding, i, &code);
-    memcpy(bytes + at, &code, 2); /* little-endian */
-  }
+  part_view v;
+  if (!view_part(p, false, rank, &v)) return;
+#pragma omp parallel for schedule(static)
+  for (int64_t row = 0; row < v.rows; row++) visit_row(&v, row, bytes, false);
 }
 
 int64_t reshard_problem_compare(const reshard_problem *p, int rank, const uint8_t *bytes) {
-  llrt_part part;
-  llrt_storage_binding binding;
+  part_view v;
   int64_t wrong = 0;
-  if (!find_part(p, true, rank, &part, &binding)) return 0;
-  int64_t elements = elements_of(&part, p->c->rank);
-  size_t width = (size_t)llrt_dtype_bits(p->c->to) / 8;
-#pragma omp parallel for reduction(+ : wrong)
-  for (int64_t i = 0; i < elements; i++) {
-    unsigned code;
-    int64_t at = locate(p, true, &part, &binding, i, &code);
-    wrong += memcmp(bytes + at, &code, width) != 0;
-  }
+  if (!view_part(p, true, rank, &v)) return 0;
+#pragma omp parallel for schedule(static) reduction(+ : wrong)
+  for (int64_t row = 0; row < v.rows; row++) wrong += visit_row(&v, row, (uint8_t *)bytes, true);
   return wrong;
 }

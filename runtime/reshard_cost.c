@@ -2,15 +2,20 @@
 
 #include "base/memory.h"
 #include "base/status.h"
+#include "runtime/reshard_access.h"
 
 #include <stdlib.h>
 
-/* Of a link's bandwidth, what kernels that write to peers reach, and NCCL's send and receive: 358
- * and 335 of 450 GB/s on four H200 (docs/reshard.md). */
+/* On four H100 (docs/history/resharding-links.md): of a link's bandwidth, what kernels that write
+ * to peers reach, and NCCL's sends and receives; of the memory's, what copies do; of the time of
+ * what runs beside NCCL's messages, how much longer these take. */
 #define SHARE_OF_PEERS 0.80
-#define SHARE_OF_NCCL 0.75
-/* Microseconds: two meetings; a group of messages; a launch. */
-#define MEETINGS 8.0
+#define SHARE_OF_NCCL 0.74
+#define SHARE_OF_MEMORY 0.89
+#define SLOWED 0.8
+/* Microseconds: two meetings; a group of messages, called by a communicator that blocks 40, of a
+ * graph 8; a launch. */
+#define MEETINGS 10.0
 #define GROUP 20.0
 #define LAUNCH 3.0
 #define ALIGNMENT 256
@@ -99,26 +104,44 @@ llrt_status reshard_count_messages(const llrt_reshard_desc *desc, int64_t ranks,
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* By NCCL a part's messages and what packs and unpacks others are at once: what is neither hidden
- * is the first part's packing and the last one's unpacking. */
-static double by_nccl(const reshard_messages *m, int parts, double on_link, double memory_gbps) {
-  double pack = (double)m->packs / memory_gbps / 1e3,
-         unpack = (double)m->unpacks / memory_gbps / 1e3;
-  double stays = (double)m->stays / memory_gbps / 1e3;
-  double ends = (pack + unpack) / parts, beside = (pack + unpack) - ends + stays;
-  double launches = (m->packs > 0) + (m->unpacks > 0);
-  return ends + larger(on_link / SHARE_OF_NCCL, beside) + GROUP + launches * LAUNCH;
+/* Of what the links carry by peers' memory, how much more it is than by NCCL: sectors of which a
+ * piece is some bytes, and the wider type where that crosses. */
+static double swell_of(const llrt_reshard_desc *desc, const reshard_messages *messages,
+                       int64_t ranks) {
+  const reshard_crossing crossing = reshard_count_crossing(desc);
+  bool reads = reshard_choose_access(desc, &crossing) == LLRT_RESHARD_READ;
+  double sectors = reads ? crossing.read : crossing.written, sent = 0;
+  for (int64_t r = 0; r < ranks; r++) sent += (double)messages[r].sent;
+  return sent > 0 && sectors > 0 ? sectors / sent : 1;
 }
 
-reshard_times reshard_predict(const reshard_messages *messages, int64_t ranks, int parts,
-                              double link_gbps, double memory_gbps) {
+static double by_peers(const reshard_messages *m, double on_link, double memory_gbps) {
+  double touched =
+      (double)(m->sent + m->received + m->stays) / (SHARE_OF_MEMORY * memory_gbps) / 1e3;
+  return larger(on_link / SHARE_OF_PEERS, touched) + LAUNCH + (on_link > 0 ? MEETINGS : 0);
+}
+
+/* What is neither beside messages is the first part's packing and the last one's unpacking; what
+ * is takes some of the memory from messages. */
+static double by_nccl(const reshard_messages *m, int parts, double on_link, double memory_gbps) {
+  double rate = SHARE_OF_MEMORY * memory_gbps * 1e3; /* bytes a microsecond */
+  double pack = (double)m->packs / rate, unpack = (double)m->unpacks / rate;
+  double stays = (double)m->stays / rate, ends = (pack + unpack) / parts;
+  double beside = pack + unpack - ends + stays;
+  double launches = (m->packs > 0) + (m->unpacks > 0) + (m->stays > 0);
+  if (on_link == 0) return stays + launches * LAUNCH;
+  return ends + larger(on_link / SHARE_OF_NCCL + SLOWED * beside, beside) + parts * GROUP +
+         launches * LAUNCH;
+}
+
+reshard_times reshard_predict(const llrt_reshard_desc *desc, const reshard_messages *messages,
+                              int64_t ranks, int parts, double link_gbps, double memory_gbps) {
   reshard_times times = {.parts = parts};
+  double swell = swell_of(desc, messages, ranks);
   for (int64_t r = 0; r < ranks; r++) {
     const reshard_messages *m = &messages[r];
     double on_link = larger((double)m->sent, (double)m->received) / link_gbps / 1e3;
-    double touched = (double)(m->sent + m->received + m->stays) / memory_gbps / 1e3;
-    times.peers =
-        larger(times.peers, larger(on_link / SHARE_OF_PEERS, touched) + MEETINGS + LAUNCH);
+    times.peers = larger(times.peers, by_peers(m, swell * on_link, memory_gbps));
     times.nccl = larger(times.nccl, by_nccl(m, parts, on_link, memory_gbps));
   }
   return times;
@@ -132,7 +155,7 @@ llrt_status reshard_choose_path(const llrt_reshard_desc *desc, int64_t ranks,
     return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %lld ranks", (long long)ranks);
   llrt_status status = reshard_count_messages(desc, ranks, messages, &parts);
   reshard_times times =
-      reshard_predict(messages, ranks, parts, RESHARD_LINK_GBPS, RESHARD_MEMORY_GBPS);
+      reshard_predict(desc, messages, ranks, parts, RESHARD_LINK_GBPS, RESHARD_MEMORY_GBPS);
   *path = times.nccl < times.peers ? LLRT_RESHARD_NCCL : LLRT_RESHARD_PEERS;
   free(messages);
   return status;

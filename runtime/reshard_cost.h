@@ -27,8 +27,8 @@ llrt_status reshard_count_messages(const llrt_reshard_desc *desc, int64_t ranks,
                                    reshard_messages *messages, int *parts);
 
 /* Of the busiest rank. GB/s of a device's links, each way, and of its memory. */
-reshard_times reshard_predict(const reshard_messages *messages, int64_t ranks, int parts,
-                              double link_gbps, double memory_gbps);
+reshard_times reshard_predict(const llrt_reshard_desc *desc, const reshard_messages *messages,
+                              int64_t ranks, int parts, double link_gbps, double memory_gbps);
 
 /* The path that takes less time on such devices, where a communicator has both. Errors:
  * OUT_OF_MEMORY, INTERNAL. */

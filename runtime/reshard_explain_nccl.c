@@ -50,7 +50,7 @@ llrt_status reshard_explain_nccl(const llrt_reshard_desc *desc, int64_t ranks, d
     return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %lld ranks", (long long)ranks);
   llrt_status status = reshard_count_messages(desc, ranks, messages, &parts);
   if (status == LLRT_OK) {
-    reshard_times times = reshard_predict(messages, ranks, parts, link_gbps, memory_gbps);
+    reshard_times times = reshard_predict(desc, messages, ranks, parts, link_gbps, memory_gbps);
     write_choice(desc, &times, out);
     llrt_text_add(out, "by NCCL:\n");
     write_rows(messages, ranks, out);

@@ -13,8 +13,10 @@
 /* Of a box that is sent in pieces that need no packing: below, a pass over memory costs less. */
 #define BYTES_A_PIECE (INT64_C(2) << 20)
 #define MOST_PIECES 32
-#define BYTES_A_PART (INT64_C(96) << 20) /* below, a group of its own costs more than it hides */
-#define MOST_PARTS RESHARD_MAX_PARTS
+/* What packs and unpacks beside NCCL's messages takes them nearly as long as it takes itself: parts
+ * hide little, and nothing where one end alone has a kernel (docs/history/resharding-links.md). */
+#define BYTES_A_PART (INT64_C(96) << 20)
+#define MOST_PARTS 2
 #define CUT_MULTIPLE 64 /* positions: where cuts fall, if extents allow */
 
 int64_t reshard_bytes(int64_t elements, llrt_dtype dtype) {
@@ -223,7 +225,7 @@ typedef struct load {
   int64_t *sent;        /* of each rank, bytes to others */
   int64_t elements;     /* of the largest move that crosses */
   reshard_move largest; /* the first such one */
-  bool packs;           /* some of its pieces are packed, or unpacked */
+  bool both;            /* some of its pieces are packed and unpacked */
 } load;
 
 static llrt_status weigh(void *user, const reshard_move *move) {
@@ -240,12 +242,12 @@ static llrt_status weigh(void *user, const reshard_move *move) {
   return LLRT_OK;
 }
 
-static llrt_status note_packs(void *user, const reshard_move *piece) {
+static llrt_status note_both(void *user, const reshard_move *piece) {
   load *l = user;
   reshard_wire wire;
   int ends;
   LLRT_TRY(count_in_place(l->desc, piece, &wire, &ends));
-  l->packs |= ends < 2;
+  l->both |= ends == 0;
   return LLRT_OK;
 }
 
@@ -256,8 +258,8 @@ static llrt_status count_parts(load *l, int64_t ranks, int *parts) {
     if (l->sent[r] > most) most = l->sent[r];
   int64_t n = most / BYTES_A_PART;
   if (n <= 1) return LLRT_OK;
-  LLRT_TRY(reshard_each_piece(l->desc, &l->largest, note_packs, l));
-  if (l->packs) *parts = n > MOST_PARTS ? MOST_PARTS : (int)n;
+  LLRT_TRY(reshard_each_piece(l->desc, &l->largest, note_both, l));
+  if (l->both) *parts = n > MOST_PARTS ? MOST_PARTS : (int)n;
   return LLRT_OK;
 }
 

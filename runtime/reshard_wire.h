@@ -34,8 +34,8 @@ llrt_status reshard_each_piece(const llrt_reshard_desc *desc, const reshard_move
                                reshard_visit *visit, void *user);
 
 /* Into how many parts messages are cut, so that one is under way while the next one is packed: as
- * many as the description says, or by the bytes that the busiest rank sends. 1: they are not, as
- * where nothing is packed. Errors: OUT_OF_MEMORY, INTERNAL. */
+ * many as the description says, or by the bytes that the busiest rank sends, where messages are
+ * packed and unpacked. 1: they are not. Errors: OUT_OF_MEMORY, INTERNAL. */
 llrt_status reshard_count_parts(const llrt_reshard_desc *desc, int64_t ranks, int *parts);
 
 /* Part `part` of n of a move: *piece, and true; or false where it has no such part. A move that

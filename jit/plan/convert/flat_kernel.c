@@ -88,6 +88,7 @@ static llrt_status flat_steps(draft *d) {
   kernel->launch.block_elements =
       d->desc->in_place ? (int32_t)kernel->panel.positions : 1 << tile_bits;
   LLRT_TRY(draft_flat_value(d, tile_bits, &value, &iterations));
+  if (d->desc->in_place && kernel->panel.vector > 0) draft_panel_lanes(d, &value);
   LLRT_TRY(draft_value(kernel, &value, &number));
   int present = -1; /* no index is uniform here */
   draft_uniform_indices(d);

@@ -88,5 +88,8 @@ llrt_status draft_panel(draft *d);
  * the destination's memory without gaps. Errors: UNSUPPORTED where no elements are stored together.
  */
 llrt_status draft_panel_vector(draft *d);
+/* Gives the lanes of such a kernel's value bits of the tile at which their loads from the panel do
+ * not wait for each other, as far as there are any. */
+void draft_panel_lanes(const draft *d, plan_value *value);
 
 #endif

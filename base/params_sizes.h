@@ -39,7 +39,7 @@
 #define LLRT_FIRST_SIZE_llrt_repack_info 48
 #define LLRT_FIRST_SIZE_llrt_reshard_desc 64
 #define LLRT_FIRST_SIZE_llrt_reshard_info 48
-#define LLRT_FIRST_SIZE_llrt_reshard_run_params 64
+#define LLRT_FIRST_SIZE_llrt_reshard_run_params 80
 #define LLRT_FIRST_SIZE_llrt_run_params 40
 #define LLRT_FIRST_SIZE_llrt_scan_params 32
 #define LLRT_FIRST_SIZE_llrt_slice_params 64

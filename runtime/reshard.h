@@ -39,6 +39,7 @@ typedef struct reshard_side {
   llrt_index index[LLRT_MAX_INDICES];
   reshard_spot spot;
   uint32_t open; /* bit a: the stride of axis a is what a run brings */
+  int given;     /* of its indices the first ones, whose values a run brings */
 } reshard_side;
 
 typedef struct reshard_launch {
@@ -75,6 +76,9 @@ typedef struct reshard_copies {
 /* What stands for the address of positions (0, 1, 2, …) in indices, until they are there. */
 #define RESHARD_POSITIONS ((uintptr_t)1 << 20)
 
+/* What stands for the address of an index's values that a run brings. */
+#define RESHARD_TABLES ((uintptr_t)1 << 40)
+
 /* Addresses that one run brings at most; copies beyond have launches of their own. */
 #define RESHARD_MAX_WORDS 2048
 
@@ -82,6 +86,7 @@ struct llrt_reshard {
   const llrt_comm *comm;
   llrt_hash hash;
   int64_t *strides[RESHARD_LISTS]; /* the description's, [ranks][LLRT_MAX_RANK]; NULL: none */
+  int n_tables[RESHARD_LISTS];     /* indices of each part that the caller has */
   bool adds;                       /* the source is summands */
   llrt_text described;             /* the description as bytes (reshard_bytes.h) */
   reshard_saved *saved;            /* while it is made of saved bytes: where operations come from */
@@ -105,9 +110,10 @@ struct llrt_reshard {
 
 /* Where a run's tensors are. */
 typedef struct reshard_bases {
-  void *const *list[RESHARD_LISTS];      /* by rank; NULL: the run has none */
-  void *workspace;                       /* NULL: none is needed */
-  const int64_t *strides[RESHARD_LISTS]; /* [rank][LLRT_MAX_RANK]; NULL: the description's */
+  void *const *list[RESHARD_LISTS];         /* by rank; NULL: the run has none */
+  void *workspace;                          /* NULL: none is needed */
+  const void *const *tables[RESHARD_LISTS]; /* [rank][n_tables]: values of indices */
+  const int64_t *strides[RESHARD_LISTS];    /* [rank][LLRT_MAX_RANK]; NULL: the description's */
 } reshard_bases;
 
 /* launch[begin..end); queue false: only looks whether addresses will do. Errors: INVALID_ARGUMENT,

@@ -42,8 +42,9 @@ static double sectors_of(const llrt_reshard_desc *desc, bool source, int rank,
     begin[axis] = move->begin[axis] - part.begin[axis];
     elements *= move->extent[axis];
   }
-  if (reshard_bind(of, source ? desc->source_strides : desc->destination_strides, rank, &part,
-                   &binding) == LLRT_OK) {
+  bool indexed = (source ? desc->n_source_indices : desc->n_destination_indices) > 0;
+  if (!indexed && reshard_bind(of, source ? desc->source_strides : desc->destination_strides, rank,
+                               &part, &binding) == LLRT_OK) {
     storage_box_find(&of->storage, &binding, part.extent, begin, move->extent, &box, &fits);
     if (fits) run = run_of(&box, move->extent, of->rank);
   }

@@ -235,7 +235,7 @@ static void count_positions(llrt_reshard *reshard) {
   for (int i = 0; i < reshard->n; i++) {
     const reshard_launch *launch = &reshard->launch[i];
     for (int t = 0; t < launch->n && launch->n_boxes == 0; t++)
-      for (int j = 0; j < launch->tensor[t].n_indices; j++)
+      for (int j = launch->side[t].given; j < launch->tensor[t].n_indices; j++)
         if (launch->side[t].index[j].extent > reshard->n_positions)
           reshard->n_positions = launch->side[t].index[j].extent;
   }
@@ -259,7 +259,7 @@ static void settle(llrt_reshard *reshard) {
   for (int i = 0; i < reshard->n; i++) {
     reshard_launch *launch = &reshard->launch[i];
     for (int t = 0; t < launch->n && launch->n_boxes == 0; t++)
-      for (int j = 0; j < launch->tensor[t].n_indices; j++) {
+      for (int j = launch->side[t].given; j < launch->tensor[t].n_indices; j++) {
         llrt_index *index = &launch->side[t].index[j];
         index->data = (char *)reshard->positions + ((uintptr_t)index->data - RESHARD_POSITIONS);
       }

@@ -31,6 +31,19 @@ static void put_sharding(llrt_text *out, const llrt_sharding *sharding) {
   free(text);
 }
 
+static void put_indices(llrt_text *out, const llrt_index *indices, int n) {
+  put(out, n);
+  for (int i = 0; i < n; i++) {
+    put(out, indices[i].axis);
+    put(out, indices[i].out_of_range);
+    put(out, indices[i].dtype);
+    put(out, indices[i].axes);
+    put(out, indices[i].folded);
+    put(out, indices[i].extent);
+    for (int axis = 0; axis < LLRT_MAX_RANK; axis++) put(out, indices[i].strides[axis]);
+  }
+}
+
 /* Of all ranks up to the last one of the mesh, where storages have RUN-TIME digits. */
 static void put_strides(llrt_text *out, const llrt_sharding *sharding, const int64_t *strides) {
   int64_t n = (sharding->mesh.first + llrt_mesh_devices(&sharding->mesh)) * LLRT_MAX_RANK;
@@ -56,6 +69,8 @@ void reshard_description_write(llrt_text *out, const llrt_reshard_desc *desc) {
   put_sharding(out, desc->source);
   put_sharding(out, desc->destination);
   put_sharding(out, desc->scale);
+  put_indices(out, desc->source_indices, desc->n_source_indices);
+  put_indices(out, desc->destination_indices, desc->n_destination_indices);
   put_strides(out, desc->source, desc->source_strides);
   put_strides(out, desc->destination, desc->destination_strides);
 }
@@ -138,6 +153,21 @@ static llrt_dtype get_dtype(reader *in, llrt_dtype least) {
   return (llrt_dtype)get_within(in, (int)least, LLRT_DTYPE_COUNT - 1);
 }
 
+/* How many; what they say is checked as a caller's. */
+static int get_indices(reader *in, llrt_index *indices) {
+  int n = get_within(in, 0, LLRT_MAX_INDICES);
+  for (int i = 0; i < n; i++) {
+    indices[i] = (llrt_index){.axis = get_within(in, 0, LLRT_MAX_RANK - 1)};
+    indices[i].out_of_range = get_within(in, LLRT_RANGE_SKIP, LLRT_RANGE_CLAMP);
+    indices[i].dtype = get_dtype(in, LLRT_DTYPE_NONE);
+    indices[i].axes = (uint32_t)get(in);
+    indices[i].folded = (uint32_t)get(in);
+    indices[i].extent = get(in);
+    for (int axis = 0; axis < LLRT_MAX_RANK; axis++) indices[i].strides[axis] = get(in);
+  }
+  return n;
+}
+
 static llrt_status get_strides(reader *in, const llrt_sharding *sharding, int64_t **strides) {
   int64_t n = (sharding->mesh.first + llrt_mesh_devices(&sharding->mesh)) * LLRT_MAX_RANK;
   if (reshard_open_axes(&sharding->storage) == 0) return LLRT_OK;
@@ -171,6 +201,10 @@ static llrt_status get_description(reader *in, reshard_description *d) {
   desc->scale = there[2] ? &d->scale : NULL;
   in->bad |= !there[0] || !there[1];
   if (in->bad) return LLRT_OK;
+  desc->source_indices = d->index[0];
+  desc->destination_indices = d->index[1];
+  desc->n_source_indices = get_indices(in, d->index[0]);
+  desc->n_destination_indices = get_indices(in, d->index[1]);
   LLRT_TRY(get_strides(in, &d->source, &d->strides[0]));
   LLRT_TRY(get_strides(in, &d->destination, &d->strides[1]));
   desc->source_strides = d->strides[0];

@@ -13,6 +13,7 @@ typedef struct reshard_description {
   llrt_sharding source, destination, scale;
   int64_t shape[LLRT_MAX_RANK];
   llrt_map maps[LLRT_MAX_MAPS];
+  llrt_index index[2][LLRT_MAX_INDICES];
   int64_t *strides[2]; /* of source and destination, malloc'ed; NULL: none */
 } reshard_description;
 

@@ -15,14 +15,15 @@
 
 /* The part, with an index of 0, 1, 2, … from where the box begins along each axis that it cuts. */
 static llrt_status cut_by_indices(const llrt_sharding *sharding, const llrt_part *part,
-                                  const int64_t *begin, llrt_tensor *tensor, reshard_side *side) {
+                                  const int64_t *begin, const int64_t *extent, llrt_tensor *tensor,
+                                  reshard_side *side) {
   side->storage = sharding->storage;
   if (side->storage.pad != LLRT_PAD_NONE) {
     side->storage.pad = LLRT_PAD_KEEP;
     side->storage.pad_value = 0;
   }
   for (int axis = 0; axis < sharding->rank; axis++) {
-    if (tensor->shape[axis] == part->extent[axis]) continue;
+    if (extent[axis] == part->extent[axis]) continue;
     if (tensor->n_indices == LLRT_MAX_INDICES || part->extent[axis] > MAX_POSITIONS)
       return llrt_error(LLRT_UNSUPPORTED,
                         "rank %d's part is cut along more than %d axes inside of tiles or digits, "
@@ -46,21 +47,50 @@ typedef struct whole {
   const int64_t *strides; /* of each rank's part; NULL: none are RUN-TIME */
   llrt_dtype dtype;
   const int64_t *shape;
+  const llrt_index *indices; /* of the caller's */
+  int n_indices;
 } whole;
 
 static whole whole_of(const llrt_reshard_desc *desc, reshard_list list, int64_t *scale_shape) {
   if (list == RESHARD_SOURCES)
-    return (whole){desc->source, desc->source_strides, desc->source_dtype, desc->shape};
+    return (whole){desc->source, desc->source_strides, desc->source_dtype,
+                   desc->shape,  desc->source_indices, desc->n_source_indices};
   if (list == RESHARD_DESTINATIONS)
     return (whole){desc->destination, desc->destination_strides, desc->destination_dtype,
-                   desc->shape};
+                   desc->shape,       desc->destination_indices, desc->n_destination_indices};
   reshard_scale_shape(desc, scale_shape);
-  return (whole){desc->scale, NULL, desc->scale_dtype, scale_shape};
+  return (whole){desc->scale, NULL, desc->scale_dtype, scale_shape, NULL, 0};
+}
+
+/* The caller's indices of a box that begins there in the part, whose values begin as far behind
+ * what a run brings. */
+static void take_indices(const whole *of, const int64_t *begin, llrt_tensor *tensor,
+                         reshard_side *side) {
+  side->given = tensor->n_indices = of->n_indices;
+  for (int i = 0; i < of->n_indices; i++) {
+    llrt_index *index = &side->index[i];
+    int64_t values = 0;
+    *index = of->indices[i];
+    for (int axis = 0; axis < of->sharding->rank; axis++)
+      if (index->axes >> axis & 1) values += begin[axis] * index->strides[axis];
+    index->data = (char *)RESHARD_TABLES + values * (llrt_dtype_bits(index->dtype) / 8);
+  }
+}
+
+/* The box as the part's memory has it: along indexed axes all of that. */
+static void index_box(const whole *of, llrt_part *memory, int64_t *begin, int64_t *extent) {
+  llrt_part box = {.copy = 0};
+  memcpy(box.begin, begin, sizeof box.begin);
+  memcpy(box.extent, extent, sizeof box.extent);
+  reshard_index_part(of->indices, of->n_indices, &box);
+  reshard_index_part(of->indices, of->n_indices, memory);
+  memcpy(begin, box.begin, sizeof box.begin);
+  memcpy(extent, box.extent, sizeof box.extent);
 }
 
 llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, int rank,
                               const reshard_move *move, llrt_tensor *tensor, reshard_side *side) {
-  int64_t scale_shape[LLRT_MAX_RANK], begin[LLRT_MAX_RANK] = {0};
+  int64_t scale_shape[LLRT_MAX_RANK], begin[LLRT_MAX_RANK] = {0}, extent[LLRT_MAX_RANK];
   const whole of = whole_of(desc, list, scale_shape);
   int axes = of.sharding->rank, bits = llrt_dtype_bits(of.dtype);
   llrt_part part;
@@ -70,12 +100,15 @@ llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, 
   *tensor = (llrt_tensor){.dtype = of.dtype, .rank = axes};
   side->spot = (reshard_spot){.list = list, .rank = rank};
   reshard_part(of.sharding, of.shape, rank, &part);
-  LLRT_TRY(reshard_bind(of.sharding, of.strides, rank, &part, &binding));
   memcpy(begin, move->begin, sizeof begin);
   memcpy(tensor->shape, move->extent, sizeof tensor->shape);
   if (list == RESHARD_SCALES) reshard_scale_box(desc, move, begin, tensor->shape);
   for (int axis = 0; axis < axes; axis++) begin[axis] -= part.begin[axis];
-  storage_box_find(&of.sharding->storage, &binding, part.extent, begin, tensor->shape, &box, &fits);
+  memcpy(extent, tensor->shape, sizeof extent);
+  take_indices(&of, begin, tensor, side);
+  index_box(&of, &part, begin, extent);
+  LLRT_TRY(reshard_bind(of.sharding, of.strides, rank, &part, &binding));
+  storage_box_find(&of.sharding->storage, &binding, part.extent, begin, extent, &box, &fits);
   if (fits && box.offset * bits % 8 == 0) {
     side->storage = box.storage;
     side->spot.offset = box.offset * bits / 8;
@@ -88,7 +121,7 @@ llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, 
   side->open = reshard_open_axes(&of.sharding->storage);
   if (side->open)
     memcpy(tensor->strides, of.strides + rank * LLRT_MAX_RANK, sizeof tensor->strides);
-  return cut_by_indices(of.sharding, &part, begin, tensor, side);
+  return cut_by_indices(of.sharding, &part, begin, extent, tensor, side);
 }
 
 /* ---- groups ---- */

@@ -73,13 +73,17 @@ static llrt_status count_move(void *user, const reshard_move *move) {
   return LLRT_OK;
 }
 
-static int64_t part_bytes(const llrt_sharding *sharding, const int64_t *strides,
-                          const int64_t *shape, int64_t rank, llrt_dtype dtype) {
+static int64_t part_bytes(const llrt_reshard_desc *desc, bool source, int64_t rank) {
+  const llrt_sharding *sharding = source ? desc->source : desc->destination;
+  llrt_dtype dtype = source ? desc->source_dtype : desc->destination_dtype;
   llrt_part part;
   llrt_storage_binding binding;
   int64_t bytes = 0;
-  if (reshard_part(sharding, shape, rank, &part) &&
-      reshard_bind(sharding, strides, rank, &part, &binding) == LLRT_OK)
+  if (!reshard_part(sharding, desc->shape, rank, &part)) return 0;
+  if (source) reshard_index_part(desc->source_indices, desc->n_source_indices, &part);
+  else reshard_index_part(desc->destination_indices, desc->n_destination_indices, &part);
+  if (reshard_bind(sharding, source ? desc->source_strides : desc->destination_strides, rank, &part,
+                   &binding) == LLRT_OK)
     llrt_storage_bytes(&binding, llrt_dtype_bits(dtype), &bytes);
   return bytes;
 }
@@ -87,10 +91,8 @@ static int64_t part_bytes(const llrt_sharding *sharding, const int64_t *strides,
 static llrt_status count_traffic(traffic *t) {
   for (int64_t r = 0; r < t->ranks; r++) {
     LLRT_TRY(reshard_each_move(t->desc, r, count_move, t));
-    t->rank[r].source = part_bytes(t->desc->source, t->desc->source_strides, t->desc->shape, r,
-                                   t->desc->source_dtype);
-    t->rank[r].destination = part_bytes(t->desc->destination, t->desc->destination_strides,
-                                        t->desc->shape, r, t->desc->destination_dtype);
+    t->rank[r].source = part_bytes(t->desc, true, r);
+    t->rank[r].destination = part_bytes(t->desc, false, r);
     if (reshard_fills(t->desc, r)) t->rank[r].written += t->rank[r].destination;
   }
   return LLRT_OK;

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/params.h"
 #include "base/status.h"
+#include "runtime/index_check.h"
 #include "runtime/reshard_parts.h"
 #include "runtime/reshard_scales.h"
 #include "runtime/validate.h"
@@ -39,7 +40,8 @@ static llrt_status check_side(const llrt_sharding *sharding, const int64_t *stri
 
 /* Every part binds: a storage may not fit the extents of an uneven one. */
 static llrt_status check_parts(const llrt_sharding *sharding, const int64_t *strides,
-                               const int64_t *shape, const char *role) {
+                               const int64_t *shape, const llrt_index *indices, int n_indices,
+                               const char *role) {
   llrt_part part, before = {.begin = {-1}};
   llrt_storage_binding binding;
   for (int64_t i = 0; i < llrt_mesh_devices(&sharding->mesh); i++) {
@@ -48,6 +50,7 @@ static llrt_status check_parts(const llrt_sharding *sharding, const int64_t *str
     bool same = i > 0 && !strides && memcmp(part.extent, before.extent, sizeof part.extent) == 0;
     before = part;
     if (same) continue;
+    reshard_index_part(indices, n_indices, &part);
     llrt_status status = reshard_bind(sharding, strides, rank, &part, &binding);
     if (status != LLRT_OK)
       return llrt_error_prefix(status, "the %s of rank %lld", role, (long long)rank);
@@ -60,6 +63,35 @@ static llrt_status check_maps(const llrt_reshard_desc *desc) {
   for (int i = 0; i < desc->n_maps && reshard_count_summands(desc->source) > 1; i++)
     if (desc->maps[i].kind == LLRT_MAP_XOR)
       return llrt_error(LLRT_UNSUPPORTED, "map %d is XOR, of a source that is summands", i);
+  return LLRT_OK;
+}
+
+static llrt_status check_index(const llrt_index *index, int rank, int number, const char *role) {
+  if (index->kind == LLRT_INDEX_POINTER || index->out_of_range == LLRT_RANGE_REPORT)
+    return llrt_error(LLRT_UNSUPPORTED, "the %s's index %d is a pointer list, or reports", role,
+                      number);
+  LLRT_REQUIRE(!index->data && !index->report,
+               "the %s's index %d has data or a report: a run brings values", role, number);
+  LLRT_REQUIRE(index->extent >= 0, "the %s's index %d has extent %lld, not 0 or more", role, number,
+               (long long)index->extent);
+  for (int axis = 0; axis < rank; axis++)
+    LLRT_REQUIRE(!(index->axes >> axis & 1) || index->strides[axis] >= 0,
+                 "the %s's index %d has stride %lld along axis %d, not 0 or more", role, number,
+                 (long long)index->strides[axis], axis);
+  return LLRT_OK;
+}
+
+static llrt_status check_indices(const llrt_reshard_desc *desc, bool source) {
+  const char *role = source ? "source" : "destination";
+  const llrt_tensor tensor = {.rank = desc->source->rank,
+                              .indices = source ? desc->source_indices : desc->destination_indices,
+                              .n_indices =
+                                  source ? desc->n_source_indices : desc->n_destination_indices};
+  LLRT_TRY(llrt_index_check_class(&tensor, role, !source));
+  if (tensor.n_indices > 0 && (desc->source->partial || desc->destination->partial))
+    return llrt_error(LLRT_UNSUPPORTED, "indices of the %s, where parts are summands", role);
+  for (int i = 0; i < tensor.n_indices; i++)
+    LLRT_TRY(check_index(&tensor.indices[i], tensor.rank, i, role));
   return LLRT_OK;
 }
 
@@ -78,7 +110,7 @@ static llrt_status check_scales(const llrt_reshard_desc *desc) {
   if (to->pad == LLRT_PAD_VALUE && to->pad_value != 0)
     return llrt_error(LLRT_UNSUPPORTED, "pads of scaled elements can only be 0");
   reshard_scale_shape(desc, shape);
-  return check_parts(desc->scale, NULL, shape, "scales");
+  return check_parts(desc->scale, NULL, shape, NULL, 0, "scales");
 }
 
 llrt_status reshard_check(const llrt_reshard_desc *desc) {
@@ -104,9 +136,26 @@ llrt_status reshard_check(const llrt_reshard_desc *desc) {
   LLRT_REQUIRE(reshard_count_summands(desc->source) <= RESHARD_MAX_SUMMANDS,
                "%lld summands; at most %d are added",
                (long long)reshard_count_summands(desc->source), RESHARD_MAX_SUMMANDS);
-  LLRT_TRY(check_parts(desc->source, desc->source_strides, desc->shape, "source"));
-  LLRT_TRY(check_parts(desc->destination, desc->destination_strides, desc->shape, "destination"));
+  LLRT_TRY(check_indices(desc, true));
+  LLRT_TRY(check_indices(desc, false));
+  LLRT_TRY(check_parts(desc->source, desc->source_strides, desc->shape, desc->source_indices,
+                       desc->n_source_indices, "source"));
+  LLRT_TRY(check_parts(desc->destination, desc->destination_strides, desc->shape,
+                       desc->destination_indices, desc->n_destination_indices, "destination"));
   return check_scales(desc);
+}
+
+static void add_indices(llrt_hasher *hasher, const llrt_index *indices, int n) {
+  llrt_hasher_add_u64(hasher, (uint64_t)n);
+  for (int i = 0; i < n; i++) {
+    llrt_hasher_add_u64(hasher, (uint64_t)indices[i].axis << 32 | (uint64_t)indices[i].dtype);
+    llrt_hasher_add_u64(hasher, (uint64_t)indices[i].axes << 32 | indices[i].folded);
+    llrt_hasher_add_u64(hasher, (uint64_t)indices[i].out_of_range);
+    llrt_hasher_add_u64(hasher, (uint64_t)indices[i].extent);
+    for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
+      if (indices[i].axes >> axis & 1)
+        llrt_hasher_add_u64(hasher, (uint64_t)indices[i].strides[axis]);
+  }
 }
 
 static void add_strides(llrt_hasher *hasher, const llrt_sharding *sharding,
@@ -142,6 +191,8 @@ llrt_hash reshard_hash(const llrt_reshard_desc *desc, int32_t ranks) {
     for (int axis = 0; axis < desc->source->rank; axis++)
       llrt_hasher_add_u64(&hasher, (uint64_t)desc->maps[i].group[axis]);
   }
+  add_indices(&hasher, desc->source_indices, desc->n_source_indices);
+  add_indices(&hasher, desc->destination_indices, desc->n_destination_indices);
   add_strides(&hasher, desc->source, desc->source_strides);
   add_strides(&hasher, desc->destination, desc->destination_strides);
   if (desc->scale) {
@@ -266,6 +317,7 @@ bool reshard_fills(const llrt_reshard_desc *desc, int64_t rank) {
   llrt_storage_binding binding;
   const llrt_sharding *to = desc->destination;
   if (!reshard_part(to, desc->shape, rank, &part)) return false;
+  if (desc->n_destination_indices > 0) return false; /* pads stay, as llrt_index has it */
   if (reshard_bind(to, desc->destination_strides, rank, &part, &binding) != LLRT_OK ||
       binding.span == 0)
     return false;

@@ -40,6 +40,18 @@ llrt_status reshard_bind(const llrt_sharding *sharding, const int64_t *strides, 
                            strides ? strides + rank * LLRT_MAX_RANK : NULL, binding);
 }
 
+void reshard_index_part(const llrt_index *indices, int n, llrt_part *part) {
+  for (int i = 0; i < n; i++) {
+    part->begin[indices[i].axis] = 0;
+    part->extent[indices[i].axis] = indices[i].extent;
+    for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
+      if (indices[i].folded >> axis & 1) {
+        part->begin[axis] = 0;
+        part->extent[axis] = 1;
+      }
+  }
+}
+
 uint32_t reshard_open_axes(const llrt_storage *storage) {
   uint32_t axes = 0;
   for (int i = 0; i < storage->n_digits; i++)

@@ -3,6 +3,7 @@
 #define LLRT_RUNTIME_RESHARD_PARTS_H
 
 #include <llrt/mesh.h>
+#include <llrt/tensor.h>
 
 /* The part of a rank; *part has extents 0 where it is not of the mesh, and the result is false. */
 bool reshard_part(const llrt_sharding *sharding, const int64_t *shape, int64_t rank,
@@ -19,6 +20,9 @@ bool reshard_same_box(const llrt_part *a, const llrt_part *b);
  * [LLRT_MAX_RANK], elements; NULL where there are no such digits. */
 llrt_status reshard_bind(const llrt_sharding *sharding, const int64_t *strides, int64_t rank,
                          const llrt_part *part, llrt_storage_binding *binding);
+
+/* The part as its memory has it: indexed axes have the indices' extents, folded ones 1. */
+void reshard_index_part(const llrt_index *indices, int n, llrt_part *part);
 
 /* Bit a: axis a has a RUN-TIME digit. */
 uint32_t reshard_open_axes(const llrt_storage *storage);

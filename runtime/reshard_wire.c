@@ -61,6 +61,7 @@ static llrt_status find_place(const llrt_reshard_desc *desc, bool of_source, int
   llrt_part part;
   llrt_storage_binding binding;
   *out = (place){.fits = false};
+  if ((of_source ? desc->n_source_indices : desc->n_destination_indices) > 0) return LLRT_OK;
   reshard_part(sharding, desc->shape, rank, &part);
   LLRT_TRY(reshard_bind(sharding, of_source ? desc->source_strides : desc->destination_strides,
                         rank, &part, &binding));

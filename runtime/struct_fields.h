@@ -193,7 +193,9 @@
     F(llrt_reshard_desc, maps) F(llrt_reshard_desc, n_maps) F(llrt_reshard_desc, path) \
     F(llrt_reshard_desc, parts) F(llrt_reshard_desc, reserved) F(llrt_reshard_desc, scale) \
     F(llrt_reshard_desc, scale_dtype) F(llrt_reshard_desc, access) \
-    F(llrt_reshard_desc, source_strides) F(llrt_reshard_desc, destination_strides)) \
+    F(llrt_reshard_desc, source_strides) F(llrt_reshard_desc, destination_strides) \
+    F(llrt_reshard_desc, source_indices) F(llrt_reshard_desc, destination_indices) \
+    F(llrt_reshard_desc, n_source_indices) F(llrt_reshard_desc, n_destination_indices)) \
   S(llrt_reshard_info, F(llrt_reshard_info, size) F(llrt_reshard_info, path) \
     F(llrt_reshard_info, launches) F(llrt_reshard_info, parts) F(llrt_reshard_info, access) \
     F(llrt_reshard_info, messages) F(llrt_reshard_info, sent_bytes) \
@@ -202,8 +204,9 @@
     F(llrt_reshard_run_params, sources) F(llrt_reshard_run_params, destinations) \
     F(llrt_reshard_run_params, scales) F(llrt_reshard_run_params, workspace) \
     F(llrt_reshard_run_params, source_strides) \
-    F(llrt_reshard_run_params, destination_strides) F(llrt_reshard_run_params, alone) \
-    F(llrt_reshard_run_params, reserved)) \
+    F(llrt_reshard_run_params, destination_strides) \
+    F(llrt_reshard_run_params, source_tables) F(llrt_reshard_run_params, destination_tables) \
+    F(llrt_reshard_run_params, alone) F(llrt_reshard_run_params, reserved)) \
   S(llrt_run_params, F(llrt_run_params, size) F(llrt_run_params, workspace) \
     F(llrt_run_params, workspace_bytes) F(llrt_run_params, alpha) F(llrt_run_params, beta) \
     F(llrt_run_params, scalars) F(llrt_run_params, own_workspace) \

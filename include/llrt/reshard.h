@@ -136,6 +136,11 @@ typedef struct llrt_reshard_desc {
                                     of rank r's part, as llrt_tensor.strides; NULL where there are
                                     none. Nothing PACKED is outside such a digit */
   const int64_t *destination_strides; /* likewise */
+  /* Indirections of every rank's part: COORDINATE, as llrt_index has them, x being coordinates in
+   * the part; data and report are NULL, as a run brings each rank's values. REPORT is UNSUPPORTED,
+   * by NCCL also SKIP on sources, and so are indices beside summands. */
+  const llrt_index *source_indices, *destination_indices;
+  int32_t n_source_indices, n_destination_indices; /* 0..LLRT_MAX_INDICES */
 } llrt_reshard_desc;
 
 /* Plans, compiles and loads what this rank launches. Collective: every rank of the communicator
@@ -216,7 +221,12 @@ typedef struct llrt_reshard_run_params {
                                     divides its strides (a power of two up to 16 bytes) divides a
                                     run's. Not of summands. The same on every rank */
   const int64_t *destination_strides; /* likewise */
-  int32_t alone;                      /* 1: as llrt_reshard_move */
+  const void *const *source_tables; /* [ranks][n_source_indices]: value 0 of each index of rank r's
+                                       part, multiples of 16 bytes, as this rank sees them: of all
+                                       whose parts it reads. NULL: there are none */
+  const void *const *destination_tables; /* [ranks][n_destination_indices], of all whose parts it
+                                            writes */
+  int32_t alone;                         /* 1: as llrt_reshard_move */
   int32_t reserved;
 } llrt_reshard_run_params;
 

@@ -23,8 +23,12 @@ typedef struct reshard_case {
    */
   int64_t strides[2][RESHARD_MAX_RANKS][LLRT_MAX_RANK];
   int64_t brought[2]; /* by which the run's strides are multiplied; 1: the run brings none */
-  unsigned saved; /* bit r: rank r runs what was saved and loaded; 0: all run what they prepared */
-  bool scaled;    /* with a SCALE map, and: */
+  /* An index on an axis of each side's parts; -1: none. Values differ along another axis, too, if
+   * that is not -1; some are out of range: read as zero, or not written. */
+  int indexed[2], across[2];
+  int64_t pool[2]; /* positions that memory has along the axis: at least a part's */
+  unsigned saved;  /* bit r: rank r runs what was saved and loaded; 0: all run what they prepared */
+  bool scaled;     /* with a SCALE map, and: */
   llrt_sharding scale;
   llrt_dtype scale_dtype;
   int64_t group[LLRT_MAX_RANK];
@@ -53,6 +57,10 @@ void reshard_case_draw(random_source *source, reshard_case *c);
 /* Runs it twice on the same memory. message[size]: why it was refused, or what is wrong. */
 reshard_result reshard_case_run(const reshard_case *c, const reshard_place *place, char *message,
                                 size_t size);
+
+/* The value of a side's index for coordinates of a rank's part; -1: out of range. */
+int64_t reshard_case_value(const reshard_case *c, int side, int rank, const llrt_part *part,
+                           const int64_t *local);
 
 /* Positions of the scales along each axis. */
 void reshard_case_scale_shape(const reshard_case *c, int64_t *shape);

@@ -204,7 +204,8 @@ static void draw_open(random_source *source, reshard_case *c) {
   llrt_sharding *side[2] = {&c->source, &c->destination};
   for (int i = 0; i < 2; i++) {
     c->brought[i] = 1;
-    if (random_below(source, 2) || !open_digits(source, &side[i]->storage)) continue;
+    if (c->indexed[i] >= 0 || random_below(source, 2) || !open_digits(source, &side[i]->storage))
+      continue;
     uint64_t seed = random_bits(source); /* parts of equal extents have equal strides */
     for (int64_t r = 0; r < llrt_mesh_devices(&side[i]->mesh); r++) {
       random_source again = {.state = seed};
@@ -215,6 +216,25 @@ static void draw_open(random_source *source, reshard_case *c) {
   }
 }
 
+/* ---- indices ---- */
+
+static void draw_index(random_source *source, int side, reshard_case *c) {
+  c->indexed[side] = random_below(source, c->source.rank);
+  c->pool[side] = c->shape[c->indexed[side]] + random_below(source, 5);
+  int other = random_below(source, c->source.rank);
+  c->across[side] = other == c->indexed[side] ? -1 : other;
+}
+
+int64_t reshard_case_value(const reshard_case *c, int side, int rank, const llrt_part *part,
+                           const int64_t *local) {
+  int axis = c->indexed[side], across = c->across[side];
+  int64_t x = local[axis], y = across < 0 ? 0 : local[across];
+  int64_t whole_x = part->begin[axis] + x, whole_y = across < 0 ? 0 : part->begin[across] + y;
+  uint64_t hash = (uint64_t)(whole_x * 131 + whole_y * 31 + side) * 0x9e3779b97f4a7c15ull;
+  if (hash >> 60 == 0) return -1; /* the same on all ranks that have the element */
+  return (x + 3 * rank + 5 * y) % c->pool[side];
+}
+
 /* What came later is drawn from a source of its own: cases stay what they are. */
 static void draw_more(uint64_t seed, reshard_case *c) {
   random_source own = {.state = seed * 0x9e3779b97f4a7c15ull + 1};
@@ -222,6 +242,10 @@ static void draw_more(uint64_t seed, reshard_case *c) {
   c->access = random_below(&own, 3);
   if (random_below(&own, 3) == 0) draw_scales(&own, c);
   if (random_below(&own, 10) == 0) draw_permutation(&own, c);
+  c->indexed[0] = c->indexed[1] = -1;
+  bool plain = !c->permuted && !c->source.partial && !c->destination.partial;
+  for (int side = 0; side < 2 && plain && c->source.rank > 0; side++)
+    if (random_below(&own, 8) == 0) draw_index(&own, side, c);
   c->brought[0] = c->brought[1] = 1;
   if (random_below(&own, 4) == 0) draw_open(&own, c);
   if (random_below(&own, 4) == 0) c->saved = (unsigned)random_below(&own, 1 << RESHARD_MAX_RANKS);
@@ -255,6 +279,11 @@ void reshard_case_print(const reshard_case *c, char *text, size_t size) {
       text + used, size - used, " %s -> %s flip %llx%s parts %d access %d saved %x\n  %s\n  %s",
       llrt_dtype_name(c->from), llrt_dtype_name(c->to), (unsigned long long)c->flip,
       c->permuted ? " words" : "", c->parts, c->access, c->saved, side[0], side[1]);
+  for (int i = 0; i < 2; i++)
+    if (c->indexed[i] >= 0)
+      used += (size_t)snprintf(text + used, size - used, "\n  %s: index on %d across %d, pool %lld",
+                               i ? "destination" : "source", c->indexed[i], c->across[i],
+                               (long long)c->pool[i]);
   if (!c->scaled) return;
   llrt_sharding_print(&c->scale, side[0], sizeof side[0], &length);
   used += (size_t)snprintf(text + used, size - used, "\n  scales %s, a group",

@@ -1,9 +1,8 @@
 /* Running a case: memory of every rank, filled and compared place by place. */
 #include "tests/reshard/reshard_case.h"
 #include "tests/reshard/reshard_graph.h"
-#include "tests/storage_walk.h"
+#include "tests/reshard/reshard_reference.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,216 +11,83 @@
 
 enum { GUARD = 64, POISON = 0xa5 };
 
-/* Memory of one part: on the device, and what it holds as bytes here. */
-typedef struct part_memory {
-  void *data; /* NULL: the rank has none */
-  uint8_t *bytes;
-  size_t size;   /* with a guard behind */
-  uint8_t *word; /* of each 32-bit word: 1 if a WORD_BITS map acts on it */
-} part_memory;
-
 typedef struct run {
   const reshard_case *c;
   const reshard_place *place;
   part_memory source[RESHARD_MAX_RANKS], destination[RESHARD_MAX_RANKS], scale[RESHARD_MAX_RANKS];
   void *sources[RESHARD_MAX_RANKS], *destinations[RESHARD_MAX_RANKS], *scales[RESHARD_MAX_RANKS];
   void *signals[RESHARD_MAX_RANKS];
+  void *table[2][RESHARD_MAX_RANKS]; /* of source and destination: values of their indices */
   size_t signal_bytes;
   llrt_nccl_id id;
   llrt_status status[RESHARD_MAX_RANKS];
   char said[RESHARD_MAX_RANKS][400];
 } run;
 
-/* ---- elements ---- */
-
-static void put(uint8_t *bytes, int64_t place, int bits, uint64_t code) {
-  if (bits == 4) {
-    int shift = 4 * (int)(place & 1);
-    bytes[place / 2] = (uint8_t)((bytes[place / 2] & ~(15 << shift)) | (int)(code & 15) << shift);
-    return;
-  }
-  memcpy(bytes + place * (bits / 8), &code, (size_t)bits / 8); /* little-endian */
-}
-
-/* Bits of a float type: exponent, fraction. */
-static bool float_format(llrt_dtype dtype, int *exponent, int *fraction) {
-  static const struct {
-    llrt_dtype dtype;
-    int exponent, fraction;
-  } formats[] = {{LLRT_F64, 11, 52}, {LLRT_F32, 8, 23}, {LLRT_F16, 5, 10}, {LLRT_BF16, 8, 7},
-                 {LLRT_E4M3, 4, 3},  {LLRT_E5M2, 5, 2}, {LLRT_E2M1, 2, 1}, {LLRT_E8M0, 8, 0}};
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-    if (formats[i].dtype == dtype) {
-      *exponent = formats[i].exponent;
-      *fraction = formats[i].fraction;
-      return true;
-    }
-  return false;
-}
-
-/* The code of a number that the type has exactly, of an integer type rounded to the even one. */
-static uint64_t code_of(llrt_dtype dtype, double value) {
-  int exponent, fraction, power;
-  if (!float_format(dtype, &exponent, &fraction)) return (uint64_t)(int64_t)nearbyint(value);
-  if (value == 0) return 0;
-  double part = frexp(value, &power); /* 0.5 <= part < 1 */
-  int bias = (1 << (exponent - 1)) - 1, biased = power - 1 + bias;
-  if (biased < 1) return (uint64_t)ldexp(part, power + bias - 1 + fraction); /* subnormal */
-  return (uint64_t)biased << fraction | (uint64_t)ldexp(2 * part - 1, fraction);
-}
-
-static uint64_t mix(uint64_t x) {
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-  return x ^ x >> 31;
-}
-
-static uint64_t number_of(const reshard_case *c, const int64_t *coords) {
-  uint64_t number = 1;
-  for (int axis = 0; axis < c->source.rank; axis++) number = number * 1000 + (uint64_t)coords[axis];
-  return mix(number);
-}
-
-static bool has_values(llrt_dtype dtype) {
-  return dtype != LLRT_B4 && dtype != LLRT_B8 && dtype != LLRT_B16 && dtype != LLRT_B32 &&
-         dtype != LLRT_B64;
-}
-
-static int64_t count_summands(const llrt_sharding *s) {
-  int64_t n = 1;
-  for (int axis = 0; axis < s->mesh.n_axes; axis++)
-    if (s->partial >> axis & 1) n *= s->mesh.size[axis];
-  return n;
-}
-
-/* What summand `summand` of the source has at coords, as a number: sums are of small integers; what
- * is scaled alone is exact in all types. */
-static double value_of(const reshard_case *c, const int64_t *coords, int64_t summand) {
-  bool few = c->scaled && count_summands(&c->source) == 1;
-  return (double)(number_of(c, coords) >> 8 * summand & (few ? 3 : 15));
-}
-
-static uint64_t given(const reshard_case *c, const int64_t *coords, int64_t summand) {
-  if (!has_values(c->from)) return number_of(c, coords);
-  return code_of(c->from, value_of(c, coords, summand));
-}
-
-/* The scale at coords of the scales: 1/2, 1 or 2. */
-static double scale_at(const reshard_case *c, const int64_t *coords) {
-  return ldexp(1, (int)(number_of(c, coords) >> 40) % 3 - 1);
-}
-
-static double scale_of(const reshard_case *c, const int64_t *coords) {
-  int64_t of[LLRT_MAX_RANK] = {0};
-  for (int axis = 0; axis < c->source.rank; axis++) {
-    int64_t group = c->group[axis] ? c->group[axis] : 1;
-    of[axis] = group == LLRT_GROUP_ALL ? 0 : coords[axis] / group;
-  }
-  return c->scaled ? scale_at(c, of) : 1;
-}
-
-/* What summand `summand` of the destination is to have. */
-static uint64_t wanted(const reshard_case *c, const int64_t *coords, int64_t summand) {
-  double sum = 0;
-  if (!has_values(c->from)) return number_of(c, coords) ^ c->flip;
-  for (int64_t s = 0; s < count_summands(&c->source); s++) sum += value_of(c, coords, s);
-  return code_of(c->to, summand ? 0 : sum * scale_of(c, coords));
-}
-
 /* ---- memory ---- */
-
-/* One of a case's tensors. */
-typedef enum role { SOURCE, DESTINATION, SCALE } role;
-
-static const llrt_sharding *sharding_of(const reshard_case *c, role of) {
-  return of == SOURCE ? &c->source : of == DESTINATION ? &c->destination : &c->scale;
-}
-
-static llrt_dtype dtype_of(const reshard_case *c, role of) {
-  return of == SOURCE ? c->from : of == DESTINATION ? c->to : c->scale_dtype;
-}
-
-static void shape_of(const reshard_case *c, role of, int64_t *shape) {
-  if (of == SCALE) reshard_case_scale_shape(c, shape);
-  else memcpy(shape, c->shape, sizeof c->shape);
-}
-
-static uint64_t code_at(const reshard_case *c, role of, const int64_t *coords, int64_t summand) {
-  if (of == SCALE) return code_of(c->scale_dtype, scale_at(c, coords));
-  return of == SOURCE ? given(c, coords, summand) : wanted(c, coords, summand);
-}
-
-/* Words that hold elements: those are whole words where a re-shard is not refused. */
-static void note_word(part_memory *memory, int64_t place, int bits) {
-  for (int64_t bit = place * bits; bit < (place + 1) * bits; bit += bits < 32 ? bits : 32)
-    memory->word[bit / 32] = 1;
-}
-
-static void permute_words(const reshard_case *c, part_memory *memory) {
-  for (size_t i = 0; i < memory->size / 4; i++) {
-    uint32_t word, permuted = 0;
-    if (!memory->word[i]) continue;
-    memcpy(&word, memory->bytes + 4 * i, sizeof word);
-    for (int bit = 0; bit < 32; bit++) permuted |= (word >> c->perm[bit] & 1) << bit;
-    memcpy(memory->bytes + 4 * i, &permuted, sizeof permuted);
-  }
-}
-
-/* The rank's part as a run has it. */
-static llrt_status bind_part(const reshard_case *c, role of, int rank, llrt_part *part,
-                             llrt_storage_binding *binding) {
-  const llrt_sharding *s = sharding_of(c, of);
-  int64_t shape[LLRT_MAX_RANK], strides[LLRT_MAX_RANK] = {0};
-  shape_of(c, of, shape);
-  for (int axis = 0; axis < s->rank && of != SCALE; axis++)
-    strides[axis] = c->brought[of] * c->strides[of][rank][axis];
-  llrt_status status = llrt_sharding_part(s, shape, rank, part);
-  return status ? status : llrt_storage_bind(&s->storage, s->rank, part->extent, strides, binding);
-}
-
-/* Fills bytes, which are poison, as the part that `rank` has. */
-static void fill(const reshard_case *c, role of, int rank, part_memory *memory) {
-  const llrt_sharding *s = sharding_of(c, of);
-  llrt_part part;
-  llrt_storage_binding binding;
-  int bits = llrt_dtype_bits(dtype_of(c, of));
-  storage_walk walk;
-  bind_part(c, of, rank, &part, &binding);
-  if (binding.span == 0) return;
-  storage_walk_begin(&walk, &s->storage, &binding);
-  do {
-    int64_t coords[LLRT_MAX_RANK];
-    bool element = storage_walk_is_element(&walk, part.extent);
-    for (int axis = 0; axis < s->rank; axis++) coords[axis] = walk.coords[axis] + part.begin[axis];
-    if (element) put(memory->bytes, walk.place, bits, code_at(c, of, coords, part.summand));
-    else if (of == DESTINATION && s->storage.pad == LLRT_PAD_VALUE)
-      put(memory->bytes, walk.place, bits, s->storage.pad_value);
-    if (element && of == DESTINATION && c->permuted) note_word(memory, walk.place, bits);
-  } while (storage_walk_next(&walk));
-  if (of == DESTINATION && c->permuted) permute_words(c, memory);
-}
 
 static bool holds(const llrt_sharding *s, int rank) {
   return rank >= s->mesh.first && rank < s->mesh.first + llrt_mesh_devices(&s->mesh);
 }
 
 /* Allocates the rank's part, poisoned. */
-static bool make_memory(run *r, role of, int rank, part_memory *memory) {
-  const llrt_sharding *s = sharding_of(r->c, of);
+static bool make_memory(run *r, reshard_role of, int rank, part_memory *memory) {
+  const llrt_sharding *s = reshard_sharding_of(r->c, of);
   llrt_part part;
   llrt_storage_binding binding;
   int64_t bytes;
   *memory = (part_memory){.data = NULL};
   if (!holds(s, rank)) return true;
-  if (bind_part(r->c, of, rank, &part, &binding) != LLRT_OK ||
-      llrt_storage_bytes(&binding, llrt_dtype_bits(dtype_of(r->c, of)), &bytes) != LLRT_OK)
+  if (reshard_bind_part(r->c, of, rank, &part, &binding) != LLRT_OK ||
+      llrt_storage_bytes(&binding, llrt_dtype_bits(reshard_dtype_of(r->c, of)), &bytes) != LLRT_OK)
     return false;
   memory->size = (size_t)bytes + GUARD;
   memory->bytes = malloc(memory->size);
   memory->word = calloc(memory->size / 4 + 1, 1);
   memset(memory->bytes, POISON, memory->size);
-  if (of != DESTINATION) fill(r->c, of, rank, memory);
+  if (of != ROLE_DESTINATION) reshard_fill_part(r->c, of, rank, memory);
   return llrt_memory_allocate(r->place->device[rank], memory->size, &memory->data) == LLRT_OK;
+}
+
+/* The values of a side's index, rows of the axis across it. */
+static bool make_table(run *r, int side, int rank) {
+  const reshard_case *c = r->c;
+  const llrt_sharding *s = side ? &c->destination : &c->source;
+  llrt_device *device = r->place->device[rank];
+  int axis = c->indexed[side], across = c->across[side];
+  llrt_part part;
+  if (axis < 0 || !holds(s, rank)) return true;
+  if (llrt_sharding_part(s, c->shape, rank, &part) != LLRT_OK) return false;
+  int64_t rows = across < 0 ? 1 : part.extent[across], local[LLRT_MAX_RANK] = {0};
+  size_t bytes = (size_t)(c->shape[axis] * rows + 4) * sizeof(int32_t);
+  int32_t *values = calloc(1, bytes);
+  for (int64_t y = 0; y < rows; y++)
+    for (int64_t x = 0; x < part.extent[axis]; x++) {
+      local[axis] = x;
+      if (across >= 0) local[across] = y;
+      values[y * c->shape[axis] + x] = (int32_t)reshard_case_value(c, side, rank, &part, local);
+    }
+  bool made = llrt_memory_allocate(device, bytes, &r->table[side][rank]) == LLRT_OK &&
+              llrt_memory_copy(device, r->table[side][rank], values, bytes, LLRT_COPY_TO_DEVICE,
+                               r->place->stream) == LLRT_OK &&
+              llrt_stream_synchronize(device, r->place->stream) == LLRT_OK;
+  free(values);
+  return made;
+}
+
+static llrt_index index_of(const reshard_case *c, int side) {
+  int axis = c->indexed[side], across = c->across[side];
+  if (axis < 0) return (llrt_index){.axis = 0};
+  llrt_index index = {.axis = axis,
+                      .out_of_range = side ? LLRT_RANGE_SKIP : LLRT_RANGE_ZERO,
+                      .dtype = LLRT_I32,
+                      .axes = 1u << axis,
+                      .extent = c->pool[side]};
+  index.strides[axis] = 1;
+  if (across < 0) return index;
+  index.axes |= 1u << across;
+  index.strides[across] = c->shape[axis];
+  return index;
 }
 
 static bool upload(run *r, int rank, const part_memory *memory) {
@@ -234,9 +100,10 @@ static bool upload(run *r, int rank, const part_memory *memory) {
 static bool make_rank(run *r, int rank) {
   const reshard_case *c = r->c;
   llrt_device *device = r->place->device[rank];
-  if (!make_memory(r, SOURCE, rank, &r->source[rank]) ||
-      !make_memory(r, DESTINATION, rank, &r->destination[rank]) ||
-      (c->scaled && !make_memory(r, SCALE, rank, &r->scale[rank])))
+  if (!make_memory(r, ROLE_SOURCE, rank, &r->source[rank]) ||
+      !make_memory(r, ROLE_DESTINATION, rank, &r->destination[rank]) ||
+      (c->scaled && !make_memory(r, ROLE_SCALE, rank, &r->scale[rank])) ||
+      !make_table(r, 0, rank) || !make_table(r, 1, rank))
     return false;
   r->scales[rank] = r->scale[rank].data;
   r->sources[rank] = r->source[rank].data;
@@ -256,6 +123,8 @@ static void free_all(run *r) {
     llrt_memory_free(device, r->destination[rank].data);
     llrt_memory_free(device, r->scale[rank].data);
     llrt_memory_free(device, r->signals[rank]);
+    llrt_memory_free(device, r->table[0][rank]);
+    llrt_memory_free(device, r->table[1][rank]);
     free(r->scale[rank].bytes);
     free(r->source[rank].bytes);
     free(r->destination[rank].bytes);
@@ -284,6 +153,12 @@ static llrt_status run_once(run *r, int rank, const llrt_reshard *reshard) {
   for (int side = 0; side < 2; side++)
     for (int i = 0; i < RESHARD_MAX_RANKS * LLRT_MAX_RANK; i++)
       strides[side][i] = r->c->brought[side] * (&r->c->strides[side][0][0])[i];
+  const void *tables[2][RESHARD_MAX_RANKS];
+  for (int side = 0; side < 2; side++)
+    for (int i = 0; i < RESHARD_MAX_RANKS; i++)
+      tables[side][i] = !r->place->nccl || i == rank ? r->table[side][i] : NULL;
+  params.source_tables = r->c->indexed[0] < 0 ? NULL : tables[0];
+  params.destination_tables = r->c->indexed[1] < 0 ? NULL : tables[1];
   if (r->c->brought[0] != 1) params.source_strides = strides[0];
   if (r->c->brought[1] != 1) params.destination_strides = strides[1];
   if (r->place->nccl) {
@@ -345,6 +220,7 @@ static llrt_status run_rank(run *r, int rank) {
                                    .nccl_id = nccl ? &r->id : NULL,
                                    .nccl_library = nccl};
   llrt_map maps[2];
+  const llrt_index index[2] = {index_of(c, 0), index_of(c, 1)};
   const llrt_reshard_desc desc = {.size = sizeof desc,
                                   .source = &c->source,
                                   .destination = &c->destination,
@@ -358,6 +234,10 @@ static llrt_status run_rank(run *r, int rank) {
                                   .access = c->access,
                                   .source_strides = c->strides[0][0],
                                   .destination_strides = c->strides[1][0],
+                                  .source_indices = &index[0],
+                                  .destination_indices = &index[1],
+                                  .n_source_indices = c->indexed[0] >= 0,
+                                  .n_destination_indices = c->indexed[1] >= 0,
                                   .parts = c->parts};
   llrt_comm *comm = NULL;
   llrt_reshard *reshard = NULL;
@@ -413,7 +293,7 @@ static reshard_result compare(run *r, int rank, char *message, size_t size) {
   llrt_device *device = r->place->device[rank];
   if (!memory->data) return RESHARD_RIGHT;
   uint8_t *found = malloc(memory->size);
-  fill(r->c, DESTINATION, rank, memory);
+  reshard_fill_part(r->c, ROLE_DESTINATION, rank, memory);
   bool read = llrt_memory_copy(device, found, memory->data, memory->size, LLRT_COPY_FROM_DEVICE,
                                r->place->stream) == LLRT_OK &&
               llrt_stream_synchronize(device, r->place->stream) == LLRT_OK;

@@ -59,6 +59,14 @@ void repack_parts_fini(repack_parts *parts);
 /* Cuts the work into items, in the order of the steps. */
 bool repack_make_items(repack *r, const int32_t *order, int n_steps, array_error *error);
 
+/* ---- the way back (repack_back.c) ---- */
+
+/* Converts a step's outputs back, where its plan has a way back, and compares with the inputs in
+ * `memory`. Parts lie behind `at`, on the device; on the host that is `memory`. Waits for what it
+ * queues. */
+bool repack_check_back(const repack *r, llrt_device *device, const repack_parts *parts,
+                       const char *memory, char *at, array_error *error);
+
 /* Whether all that an item takes part in is complete. */
 bool repack_is_done(const repack *r, const repack_item *item);
 

@@ -266,12 +266,20 @@ static void settle(llrt_reshard *reshard) {
   }
 }
 
+/* Zeroed once: a launch of several boxes has places without one, whose scales it loads beside those
+ * that it needs. */
+static llrt_status make_taken(llrt_reshard *reshard, void *stream) {
+  llrt_device *device = reshard->comm->device;
+  size_t bytes = (size_t)reshard->taken_bytes;
+  LLRT_TRY(device->backend->allocate(device, bytes, &reshard->taken));
+  return device->backend->set(device, reshard->taken, 0, bytes, stream);
+}
+
 llrt_status reshard_finish(llrt_reshard *reshard, void *stream) {
   llrt_device *device = reshard->comm->device;
   if (reshard->sums_bytes > 0)
     LLRT_TRY(device->backend->allocate(device, (size_t)reshard->sums_bytes, &reshard->sums));
-  if (reshard->taken_bytes > 0)
-    LLRT_TRY(device->backend->allocate(device, (size_t)reshard->taken_bytes, &reshard->taken));
+  if (reshard->taken_bytes > 0) LLRT_TRY(make_taken(reshard, stream));
   LLRT_TRY(make_positions(reshard, stream));
   settle(reshard);
   return LLRT_OK;

@@ -1,7 +1,8 @@
 /* llrt_reshard_draws SEED COUNT [DEVICES [nccl]]: draws and runs so many re-shards, each by a
  * thread for each rank, on `host` or on devices named with commas between, which ranks share in
  * turn, by peers' memory or by a stand-in for NCCL. Prints what is wrong, and how many were refused
- * and why. Exit status 1: something was wrong. */
+ * and why. With LLRT_TEST_CASE=N only the case of that number is run. Exit status 1: something was
+ * wrong. */
 #include "tests/reshard/reshard_case.h"
 
 #include <stdio.h>
@@ -37,6 +38,7 @@ int main(int argc, char **argv) {
   random_source source = {.state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1};
   int count = argc > 2 ? atoi(argv[2]) : 100, wrong = 0, refused = 0;
   char names[256], message[600], text[4000];
+  const char *only = getenv("LLRT_TEST_CASE");
   reshard_place place = {.timeout_ms = 600000};
   snprintf(names, sizeof names, "%s", argc > 3 ? argv[3] : "host");
   if (strncmp(names, "host", 4) != 0) place.stream = PER_THREAD_STREAM;
@@ -49,6 +51,7 @@ int main(int argc, char **argv) {
   for (int i = 0; i < count; i++) {
     reshard_case c;
     reshard_case_draw(&source, &c);
+    if (only && atoi(only) != i) continue;
     if (place.nccl && place.stream && c.ranks > place.devices) continue;
     message[0] = 0;
     reshard_result result = reshard_case_run(&c, &place, message, sizeof message);

@@ -36,7 +36,8 @@ def names_of(given, what, extra):
     command = [given.bench, what, "--list", *extra] + (["--device", given.device] if given.device else [])
     command += ["--sizes", str(given.sizes)] if what == "convert" else []
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    return sorted({re.split(r"\s{2,}", line)[0] for line in listed[1:] if line.strip()})
+    parts = r"\s+" if what == "convert" else r"\s{2,}"  # products' names have spaces
+    return sorted({re.split(parts, line)[0] for line in listed[1:] if line.strip()})
 
 
 def pattern(names):

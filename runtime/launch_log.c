@@ -71,7 +71,9 @@ static double bytes_of(const launch_log *log, int tensor) {
  * the clocks of turns and tiles); below 0: a loaded operation has none. */
 static double predict(const launch_log *log) {
   const llrt_device *device = log->op->device;
-  const plan_launch *launch = &log->op->variant[log->variant].launch;
+  const kernel_variant *first = &log->op->variant[log->variant];
+  const plan_launch *launch =
+      plan_launch_decides(&first->launch, &first[first->launch.later].launch);
   double units = device->info.compute_units, clocks = log->op->variant[log->variant].clocks,
          widest = 0;
   for (int i = 0; i < log->op->set->n; i++)

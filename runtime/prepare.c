@@ -60,12 +60,18 @@ void llrt_op_release(llrt_op *op) {
   free(op);
 }
 
+static const plan_launch *decides(const llrt_op *op, int variant) {
+  const plan_launch *first = &op->variant[variant].launch;
+  return plan_launch_decides(first, &op->variant[variant + first->later].launch);
+}
+
 int llrt_op_pick(const llrt_op *op, const llrt_tensor *first) {
   int n = atomic_load_explicit(&op->n_variants, memory_order_acquire), best = -1;
   int64_t least = 0;
   for (int i = 0; i < n; i++) {
-    const plan_launch *launch = &op->variant[i].launch;
-    if (launch->stage > 0 || !plan_launch_takes(launch, first)) continue;
+    if (op->variant[i].launch.stage > 0) continue;
+    const plan_launch *launch = decides(op, i);
+    if (!plan_launch_takes(launch, first)) continue;
     if (launch->range.turn_clocks == 0) return best < 0 ? i : best;
     int64_t clocks = plan_launch_clocks(launch, first, op->device->info.compute_units);
     if (best >= 0 && clocks >= least) continue;
@@ -82,8 +88,8 @@ static bool is_loaded(const llrt_op *op, int variant) {
 int llrt_op_pick_compiled(const llrt_op *op, const llrt_tensor *first) {
   int n = atomic_load_explicit(&op->n_variants, memory_order_acquire);
   for (int i = 0; i < n; i++) {
-    const plan_launch *launch = &op->variant[i].launch;
-    if (launch->stage == 0 && plan_launch_takes(launch, first) && is_loaded(op, i)) return i;
+    bool begins = op->variant[i].launch.stage == 0;
+    if (begins && plan_launch_takes(decides(op, i), first) && is_loaded(op, i)) return i;
   }
   return -1;
 }

@@ -85,8 +85,10 @@ static double predict(const tuning *t, const plan_chosen *made) {
   const op_call *call = &t->bench.call;
   int units = t->op->device->info.compute_units;
   double widest = 0, clocks = 0;
-  if (stages->launch.range.turn_clocks > 0)
-    return START_CLOCKS + (double)plan_launch_clocks(&stages->launch, &call->tensor[0], units);
+  const plan_launch *decides =
+      plan_launch_decides(&stages->launch, &stages[stages->launch.later].launch);
+  if (decides->range.turn_clocks > 0)
+    return START_CLOCKS + (double)plan_launch_clocks(decides, &call->tensor[0], units);
   for (int i = 0; i < call->n; i++)
     if ((double)t->bench.bytes[i] > widest) widest = (double)t->bench.bytes[i];
   for (int i = 0; i <= stages->launch.later; i++) {

@@ -133,7 +133,9 @@ int plan_pick(const plan *made, const llrt_tensor *first, int units) {
   int best = -1;
   int64_t least = 0;
   for (int i = 0; i < made->n_variants; i += 1 + made->variant[i].launch.later) {
-    const plan_launch *launch = &made->variant[i].launch;
+    const plan_kernel *kernel = &made->variant[i];
+    const plan_launch *launch =
+        plan_launch_decides(&kernel->launch, &kernel[kernel->launch.later].launch);
     if (!plan_range_takes(&launch->range, first)) continue;
     if (launch->range.turn_clocks == 0) return best < 0 ? i : best;
     int64_t clocks = plan_launch_clocks(launch, first, units);

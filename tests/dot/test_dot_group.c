@@ -203,7 +203,8 @@ Test(dot_group, tiles, .timeout = 120) {
     cr_assert(dot_bench_make(&shapes[i], 3 + i, &bench), "%s", llrt_last_error());
     cr_assert(plan_group(&bench), "%zu", i);
     for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
-      cr_assert(is_group(&made.variant[v]), "%zu: variant %d", i, v);
+      const int multiplies = v + (is_group(&made.variant[v]) ? 0 : made.variant[v].launch.later);
+      cr_assert(is_group(&made.variant[multiplies]), "%zu: variant %d", i, v);
       memset(bench.part[LLRT_DOT_D].image, 0xee, 2);
       cr_assert_eq(interpret(&made.variant[v], &shapes[i]), LLRT_OK, "%zu, variant %d: %s", i, v,
                    llrt_last_error());
@@ -252,11 +253,13 @@ Test(dot_group, chosen) {
       {33, 8192, 8192, 3},   {32, 8192, 8192, 7},   {16, 8192, 8192, 8},  {1, 2880, 2880, 8},
       {64, 4096, 4096, 9},   {4096, 17, 4096, 9},   {4096, 16, 4096, 10}, {16, 512, 65536, 11},
   };
-  expect_chosen(&problems[0], rows, sizeof rows / sizeof *rows);
+  static const dot_problem problem = {SHAPE(130, 72, 448), TYPES(BF16, BF16),
+                                      LIES("", "col_major")};
+  expect_chosen(&problem, rows, sizeof rows / sizeof *rows);
 }
 
 Test(dot_group, chosen_short) {
-  static const dot_problem problem = {SHAPE(72, 48, 272), TYPES(E4M3, E4M3), LIES("", "col_major")};
+  static const dot_problem problem = {SHAPE(72, 48, 384), TYPES(E4M3, E4M3), LIES("", "col_major")};
   static const chosen_row rows[] = {
       {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0}, {2048, 2880, 2880, 1}};
   expect_chosen(&problem, rows, sizeof rows / sizeof *rows);
@@ -317,10 +320,10 @@ Test(dot_group, boxes) {
   }
 }
 
-/* The first of the stages that make copies of operands for warpgroups; NULL: there are none. */
-static plan_kernel *plan_copied(dot_bench *bench) {
-  plan_group(bench);
-  for (int i = 0; i < made.n_variants; i++) {
+/* The first of the stages that make copies of operands for warpgroups, of variants from kernel `i`
+ * on; NULL: there are none. */
+static plan_kernel *copied_from(int i) {
+  for (; i < made.n_variants; i++) {
     plan_kernel *kernel = &made.variant[i];
     int last = i + kernel->launch.later;
     if (kernel->launch.stage == 0 && last > i && is_group(&made.variant[last]) &&
@@ -328,6 +331,15 @@ static plan_kernel *plan_copied(dot_bench *bench) {
       return kernel;
   }
   return NULL;
+}
+
+static const plan_kernel *next_copied(const plan_kernel *first) {
+  return copied_from((int)(first - made.variant) + 1 + first->launch.later);
+}
+
+static plan_kernel *plan_copied(dot_bench *bench) {
+  plan_group(bench);
+  return copied_from(0);
 }
 
 /* Operands that are no whole pieces along K, or of another type, are copied first; not for few
@@ -353,9 +365,14 @@ Test(dot_group, copied, .timeout = 120) {
     cr_expect_eq(first->launch.later, rows[i].copies, "%zu: %d copies", i, first->launch.later);
     cr_expect(first->launch.range.min_extent[call.desc.tensors[0].rank - 3] == 256,
               "%zu: for any rows", i);
-    cr_assert_eq(interpret(first, &rows[i].problem), LLRT_OK, "%zu: %s", i, llrt_last_error());
-    cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%zu: %s",
-              i, why);
+    int tiles = 0; /* each behind copies */
+    for (; first; first = next_copied(first), tiles++) {
+      memset(bench.part[LLRT_DOT_D].image, 0xee, 2);
+      cr_assert_eq(interpret(first, &rows[i].problem), LLRT_OK, "%zu: %s", i, llrt_last_error());
+      cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why),
+                "%zu, tile %d: %s", i, tiles, why);
+    }
+    cr_expect_eq(tiles, 1, "%zu: %d tiles", i, tiles);
     dot_bench_free(&bench);
   }
 }
@@ -422,5 +439,43 @@ Test(dot_group, clusters, .timeout = 120) {
     }
     cr_expect_eq(found, 14, "%zu: clusters of 2^%d", i, found);
     dot_bench_free(&bench);
+  }
+}
+
+/* Few rows of experts that an index gathers are copied once, and boxes copy both operands; of many,
+ * threads gather them. */
+Test(dot_group, gathered) {
+  static const int32_t rows[64], ends[4];
+  static const llrt_index index = {
+      .axis = 0, .dtype = LLRT_I32, .axes = 1, .extent = 64, .data = rows, .strides = {1}};
+  llrt_storage turned;
+  const llrt_tensor of_experts = {.dtype = LLRT_I32, .rank = 1, .shape = {4}, .data = (void *)ends};
+  const llrt_dot_params params = {.size = sizeof params, .ends = &of_experts};
+  llrt_tensor a = {.dtype = LLRT_BF16, .rank = 2, .shape = {64, 192}, .data = (void *)4096},
+              b = {.dtype = LLRT_BF16, .rank = 3, .shape = {4, 192, 128}, .data = (void *)4096},
+              d = {.dtype = LLRT_BF16, .rank = 2, .shape = {64, 128}, .data = (void *)4096};
+  plan_target target;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(llrt_storage_parse("storage(rank=3, digits=[dim1: rest, dim2: rest, dim0: rest])", 3,
+                                  b.shape, &turned),
+               LLRT_OK, "%s", llrt_last_error());
+  b.storage = &turned;
+  for (int gathers = 0; gathers < 2; gathers++) {
+    a.indices = gathers ? &index : NULL;
+    a.n_indices = gathers;
+    cr_assert_eq(described_dot_make(&a, &b, &d, &params, &call), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(described_promise(&call.desc), LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(plan_make(&call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+    int copied = 0;
+    for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
+      const plan_launch *first = &made.variant[v].launch,
+                        *last = &made.variant[v + first->later].launch;
+      cr_expect(is_group(&made.variant[v + first->later]) && last->range.turn_clocks > 0);
+      cr_expect_eq(last->n_boxes, 2 - (gathers && first->later == 0), "variant %d", v);
+      cr_expect_eq(plan_launch_decides(first, last), last, "variant %d", v);
+      if (first->later) cr_expect(last->range.max_extent[1] <= 64 && last->range.max_extent[1] > 0);
+      copied += first->later;
+    }
+    cr_expect_eq(copied > 0, gathers, "%d copied", copied);
   }
 }

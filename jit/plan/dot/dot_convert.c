@@ -2,6 +2,7 @@
  * them for the tensors. */
 #include "jit/plan/dot/dot.h"
 
+#include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/convert/convert.h"
 #include "jit/plan/draft/draft.h"
@@ -51,10 +52,37 @@ llrt_status dot_promise_extents(const op_description *desc, const plan_target *t
 typedef struct copying {
   op_description desc;
   llrt_storage own, rows;
+  llrt_index index[LLRT_MAX_INDICES];
   int8_t axis[LLRT_MAX_RANK]; /* of the dot, of each of the convert's */
   int rank, from;
   const char *called[LLRT_MAX_TENSORS]; /* by messages */
 } copying;
+
+static uint32_t axes_in(const copying *c, uint32_t axes) {
+  uint32_t out = 0;
+  for (int i = 0; i < c->rank; i++) out |= (axes >> c->axis[i] & 1) << i;
+  return out;
+}
+
+/* Elements that an index gathers: what it leaves out counts as zero. */
+static void gather(const op_description *dot, int t, copying *c) {
+  const llrt_tensor *tensor = &dot->tensors[t];
+  llrt_tensor *source = &c->desc.tensors[c->from];
+  for (int i = 0; i < tensor->n_indices; i++) {
+    llrt_index *index = &c->index[i];
+    llrt_index_promise *promise = &c->desc.promises[c->from].index[i];
+    *index = tensor->indices[i];
+    *promise = dot->promises[t].index[i];
+    index->axis = bits_lowest(axes_in(c, 1u << index->axis));
+    index->axes = axes_in(c, index->axes);
+    index->folded = axes_in(c, index->folded);
+    if (promise->along > 0)
+      promise->along = (int8_t)(1 + bits_lowest(axes_in(c, 1u << (promise->along - 1))));
+    if (index->out_of_range == LLRT_RANGE_SKIP) index->out_of_range = LLRT_RANGE_ZERO;
+  }
+  source->indices = c->index;
+  source->n_indices = tensor->n_indices;
+}
 
 static llrt_status describe(const op_description *dot, int t, llrt_dtype type, int pieces,
                             copying *c) {
@@ -79,6 +107,7 @@ static llrt_status describe(const op_description *dot, int t, llrt_dtype type, i
     desc->promises[0].shape[i] = desc->promises[1].shape[i] = dot->promises[0].shape[c->axis[i]];
     desc->promises[c->from].stride[i] = dot->promises[t].stride[c->axis[i]];
   }
+  if (c->from == 0) gather(dot, t, c);
   return LLRT_OK;
 }
 
@@ -89,6 +118,10 @@ static void view_copy(const copying *c, int t, int region, int pieces, plan_kern
   view->tensor[c->from] = (int8_t)t;
   view->tensor[1 - c->from] = (int8_t)(-1 - region);
   view->pieces[1 - c->from] = (uint8_t)pieces;
+  for (int i = 0; i < kernel->launch.n_args; i++) { /* a run's index has the dot's axes */
+    plan_arg *arg = &kernel->launch.arg[i];
+    if (arg->kind == PLAN_ARG_INDEX_STRIDE) arg->factor = c->axis[arg->factor];
+  }
 }
 
 llrt_status dot_convert_stage(const op_description *desc, int t, llrt_dtype type, int region,

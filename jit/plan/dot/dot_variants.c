@@ -168,28 +168,33 @@ static llrt_status add_whole(dot_planner *p, const dot_shape *shape, int narrow,
   return LLRT_OK;
 }
 
-static llrt_status add_copied(dot_planner *p, int copies, const dot_shape *shape, bool *done) {
+/* A variant of one tile behind copies, for shapes in the range, if storages divide for such a tile.
+ */
+static llrt_status add_copied(dot_planner *p, int copies, const dot_shape *shape, plan_range range,
+                              bool *done) {
   int first = p->out->n_variants;
   plan_kernel *kernel;
-  plan_range range = {.min_elements = 0};
-  bool divided;
-  for (int a = p->rank - 3; a < p->rank; a++)
-    range.min_extent[a] = p->target->tuning->dot_least_copied;
+  bool divided = false;
   int holds = stages_range_holds(p->desc, &range);
-  static const char what[] = "warpgroups, behind copies of operands";
-  if (holds == 0)
-    return plan_refused(p->options, NULL, what, "an extent is promised to be below %d",
-                        p->target->tuning->dot_least_copied);
+  char what[PLAN_ATTEMPT_NAME];
+  name_tile(p, shape, "behind copies of operands", what);
+  if (holds == 0) return plan_refused(p->options, NULL, what, NO_SHAPE);
   p->copied = copies;
-  *done = holds == 2;
-  LLRT_TRY(dot_before_stages(p));
-  LLRT_TRY(stages_next(p->out, &kernel));
-  LLRT_TRY(dot_multiply_stage(p, shape, false, kernel, &divided));
-  plan_taken(p->options, kernel, "%s", what);
-  LLRT_TRY(dot_behind_stages(p));
-  close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
+  llrt_status status = dot_before_stages(p);
+  if (status == LLRT_OK) status = stages_next(p->out, &kernel);
+  if (status == LLRT_OK) status = dot_multiply_stage(p, shape, false, kernel, &divided);
+  if (status == LLRT_OK && !divided) {
+    plan_taken(p->options, kernel, "%s", what);
+    LLRT_TRY(dot_behind_stages(p));
+    *done = holds == 2;
+    close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
+  } else {
+    p->out->n_variants = first;
+    plan_refused(p->options, NULL, what, "%s",
+                 divided ? "no common refinement with the result" : plan_refusal());
+  }
   p->copied = 0;
-  return LLRT_OK;
+  return status == LLRT_UNSUPPORTED ? LLRT_OK : status;
 }
 
 /* As dot_warpgroup_tile, also of fewer rows and columns: a multiprocessor has less to do for a
@@ -288,15 +293,21 @@ static bool can_copy(const dot_planner *p, int operand) {
                     p->job.scaled_sums[operand]);
 }
 
+/* What copies of operands are. */
+static llrt_status begin_copies(dot_planner *p) {
+  for (int i = 0; i < 2; i++) {
+    p->copy_type[i] = dot_multiplied_type(&p->job, p->target, i);
+    LLRT_TRY(storage_whole_rows(p->rank, dot_piece_bits(p->copy_type[i]), &p->copy[i]));
+  }
+  return LLRT_OK;
+}
+
 /* What operands have to be copied so that warpgroups multiply them; 0: they do not whatever is
  * copied. Of B alone, of A alone, of both. */
 static llrt_status find_copies(dot_planner *p, const dot_shape *shape, int *copies) {
   plan_kernel *scratch = &p->out->variant[0];
   *copies = 0;
-  for (int i = 0; i < 2; i++) {
-    p->copy_type[i] = dot_multiplied_type(&p->job, p->target, i);
-    LLRT_TRY(storage_whole_rows(p->rank, dot_piece_bits(p->copy_type[i]), &p->copy[i]));
-  }
+  LLRT_TRY(begin_copies(p));
   static const int order[] = {2, 1, 3};
   static const char *const copies_name[] = {"", "warpgroups, A copied", "warpgroups, B copied",
                                             "warpgroups, A and B copied"};
@@ -435,6 +446,35 @@ static llrt_status add_few_rows(dot_planner *p, const dot_shape *large, bool *do
   return LLRT_OK;
 }
 
+#define FEW_GATHERED 64 /* likely rows of an expert: of more, threads gather as fast as a copy */
+
+/* Rows that an index gathers are copied once where experts have few, so that boxes copy them to
+ * shared memory. The stage that multiplies says which shapes the variant takes. */
+static llrt_status add_gathered(dot_planner *p) {
+  static const int8_t tiles[] = {8, 7, SHARED_TILE, 2, 6, 9};
+  const int m = p->rank - 3;
+  if (!can_copy(p, 0)) return LLRT_OK;
+  LLRT_TRY(begin_copies(p));
+  p->copied = 1;
+  llrt_status status = LLRT_OK;
+  for (int i = 0; i < (int)sizeof tiles && (status == LLRT_OK || status == LLRT_UNSUPPORTED); i++) {
+    const int first = p->out->n_variants;
+    status = add_group(p, tiles[i], false, 0);
+    const bool boxes = status == LLRT_OK && p->out->n_variants == first + 2 &&
+                       p->out->variant[first + 1].launch.n_boxes == 2;
+    if (!boxes) {
+      p->out->n_variants = first;
+      continue;
+    }
+    plan_range *range = &p->out->variant[first].launch.range;
+    if (range->max_extent[m] == 0 || range->max_extent[m] > FEW_GATHERED)
+      range->max_extent[m] = FEW_GATHERED;
+    p->out->variant[first + 1].launch.range = *range;
+  }
+  p->copied = 0;
+  return status == LLRT_UNSUPPORTED ? LLRT_OK : status;
+}
+
 static bool has_pointers(const op_description *desc) {
   bool has = false;
   for (int t = 0; t < desc->n_tensors; t++) has |= desc->tensors[t].n_indices > 0;
@@ -453,6 +493,7 @@ static llrt_status make_all(const op_description *known, const plan_target *targ
                    .grouped = dot_grouped_axis(&known->dot) >= 0,
                    .between = between};
   p.alone = p.grouped || has_pointers(known);
+  p.gathered = p.grouped && known->tensors[0].n_indices > 0;
   p.shares = shares && !p.alone;
   bool done = false;
   int copies;
@@ -460,8 +501,14 @@ static llrt_status make_all(const op_description *known, const plan_target *targ
   dot_begin_job(known, target, &p.job);
   LLRT_TRY(begin(&p, &copies));
   dot_shape shape = dot_large_tile(&p), group = dot_warpgroup_tile(&p);
+  if (p.warpgroups && p.gathered) LLRT_TRY(add_gathered(&p));
   if (p.warpgroups) return add_warpgroups(&p);
-  if (copies) LLRT_TRY(add_copied(&p, copies, &group, &done));
+  if (copies) {
+    plan_range range = {.min_elements = 0};
+    for (int a = p.rank - 3; a < p.rank; a++)
+      range.min_extent[a] = target->tuning->dot_least_copied;
+    LLRT_TRY(add_copied(&p, copies, &group, range, &done));
+  }
   if (p.grouped) LLRT_TRY(add_few_rows(&p, &shape, &done));
   p.shares &= !target->simd_lanes && !p.rows; /* the first stage says how */
   for (int narrow = 0; narrow < 2 && !done && p.shares; narrow++) {

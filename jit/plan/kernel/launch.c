@@ -431,11 +431,19 @@ static int64_t likely_rows(int64_t experts, int64_t all) {
   return mean > 1 ? mean + mean / 2 : mean;
 }
 
+static bool is_of_experts(const plan_launch *launch) {
+  bool grouped = false;
+  for (int i = 0; i < launch->n_grid; i++) grouped |= launch->grid[i].axis == PLAN_AXIS_EXPERTS;
+  return grouped;
+}
+
+const plan_launch *plan_launch_decides(const plan_launch *first, const plan_launch *last) {
+  return is_of_experts(last) ? last : first;
+}
+
 bool plan_launch_takes(const plan_launch *first, const llrt_tensor *source) {
   llrt_tensor one;
-  bool grouped = false;
-  for (int i = 0; i < first->n_grid; i++) grouped |= first->grid[i].axis == PLAN_AXIS_EXPERTS;
-  if (!grouped) return plan_range_takes(&first->range, source);
+  if (!is_of_experts(first)) return plan_range_takes(&first->range, source);
   one = *source;
   one.shape[1] = likely_rows(source->shape[0], source->shape[1]);
   return plan_range_takes(&first->range, &one);

@@ -216,6 +216,9 @@ typedef struct plan_run {
 /* About how many clocks a run of the variant whose first stage has this recipe takes on tensors of
  * the operation's shape, on a device of `units` multiprocessors. */
 int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, int units);
+/* Of a variant's first and last stage the one that says which shapes it takes, and its clocks: the
+ * last one of rows of experts, since what may be before it copies them. */
+const plan_launch *plan_launch_decides(const plan_launch *first, const plan_launch *last);
 
 /* Bytes of the widest tensor that the tiles of a run cover, or the positions of a flat kernel,
  * those beyond the ends of axes as well: blocks take as long for them. 0 where nothing says it:

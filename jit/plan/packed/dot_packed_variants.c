@@ -28,25 +28,32 @@ static const packed_shape *shape_for(const packed *p, const packed_shape *shape)
  * products would want more of shared memory than it gives. */
 #define CAST_BEFORE 8
 
-/* Plans the stage that casts the rows (A) to the compute type, into workspace region 0, and has the
- * job read them from there. */
-static llrt_status cast_rows(packed *p, const plan_target *target, const plan_options *options,
-                             plan_kernel *kernel) {
+/* Rows that an index gathers are copied once for blocks of 2^5 and more, which boxes then copy. */
+#define GATHER_BEFORE 5
+
+static bool gathers(const packed *p, const packed_shape *shape) {
+  return p->job.desc.tensors[p->operand[PACKED_ROWS].tensor].n_indices > 0 &&
+         shape->producers > 0 && shape->m >= GATHER_BEFORE;
+}
+
+/* Plans the stage that copies the rows (A) into workspace region 0, as elements of a type, and has
+ * the job read them from there. */
+static llrt_status copy_rows(packed *p, llrt_dtype type, const plan_target *target,
+                             const plan_options *options, plan_kernel *kernel) {
   int rows = p->operand[PACKED_ROWS].tensor, rank = p->job.desc.tensors[rows].rank;
   uint32_t axes = (uint32_t)bits_mask(rank);
-  LLRT_TRY(dot_convert_stage(&p->job.desc, rows, p->compute, 0, 0, target, options, kernel));
+  LLRT_TRY(dot_convert_stage(&p->job.desc, rows, type, 0, 0, target, options, kernel));
   kernel->launch.later = 1;
   kernel->launch.range = (plan_range){.min_elements = 0};
   kernel->launch.workspace = (plan_workspace){.n = 1, .clear = true};
-  kernel->launch.workspace.region[0] =
-      (plan_region){.per_position = llrt_dtype_bits(p->compute) / 8,
-                    .axes = axes & ~dot_lacking(&p->job.desc, rows)};
+  kernel->launch.workspace.region[0] = (plan_region){
+      .per_position = llrt_dtype_bits(type) / 8, .axes = axes & ~dot_lacking(&p->job.desc, rows)};
   LLRT_TRY(llrt_storage_row_major(rank, &p->cast));
-  dot_in_workspace(&p->job, rows, p->compute, &p->cast);
+  dot_in_workspace(&p->job, rows, type, &p->cast);
   return LLRT_OK;
 }
 
-static void read_cast_rows(const packed *p, plan_kernel *kernel) {
+static void read_copied_rows(const packed *p, plan_kernel *kernel) {
   const op_description *desc = &p->job.desc;
   int rows = p->operand[PACKED_ROWS].tensor;
   stages_view_all(desc, kernel, desc->n_tensors);
@@ -100,10 +107,11 @@ static llrt_status plan_shape(packed *p, const packed_shape *shape, const plan_t
 /* A variant's kernels at `first`; *n of them. */
 static llrt_status plan_variant(packed *p, const packed_shape *shape, const plan_target *target,
                                 const plan_options *options, plan_kernel *first, int *n) {
-  bool before = packed_casts_rows(p) && shape->m >= CAST_BEFORE;
-  if (before) LLRT_TRY(cast_rows(p, target, options, first));
+  bool casts = packed_casts_rows(p) && shape->m >= CAST_BEFORE, before = casts || gathers(p, shape);
+  llrt_dtype own = p->job.desc.tensors[p->operand[PACKED_ROWS].tensor].dtype;
+  if (before) LLRT_TRY(copy_rows(p, casts ? p->compute : own, target, options, first));
   LLRT_TRY(plan_shape(p, shape, target, options, first + before));
-  if (before) read_cast_rows(p, first + before);
+  if (before) read_copied_rows(p, first + before);
   *n = 1 + before;
   return LLRT_OK;
 }
@@ -204,9 +212,11 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
     if (measured) count_clocks(p, shape, target->tuning, &kernel->launch.range);
     all = !is_other(shape) && any_columns && is_within(&extents[PACKED_M], shape->rows);
     if (any_columns && !is_other(shape)) covered = shape->rows;
-    if (all || wide) continue;
-    kernel->launch.range.max_extent[first + PACKED_M] = shape->rows;
-    kernel->launch.range.max_extent[first + PACKED_N] = columns;
+    if (!all && !wide) {
+      kernel->launch.range.max_extent[first + PACKED_M] = shape->rows;
+      kernel->launch.range.max_extent[first + PACKED_N] = columns;
+    }
+    if (kernels > 1 && grouped) kernel[1].launch.range = kernel->launch.range; /* which decides */
   }
   return LLRT_OK;
 }

@@ -113,6 +113,37 @@ Test(reshard, explained) {
   }
 }
 
+/* All that is told, for 2, 8 and 64 devices: n * n * 128 x 128 of 16 bits, so that a part has n *
+ * 32768 bytes, of which each other rank gets 32768. Predictions are no less than the bound. */
+Test(reshard, explained_in_full) {
+  static const int ranks[] = {2, 8, 64};
+  for (int i = 0; i < 3; i++) {
+    static char text[1 << 16];
+    char source[64], destination[64], row[160], key[32];
+    int n = ranks[i];
+    double least, link, link_speed, memory, memory_speed, peers, nccl;
+    snprintf(source, sizeof source, "mesh(a=%d): P(a, None)", n);
+    snprintf(destination, sizeof destination, "mesh(a=%d): P(None, a) o col_major", n);
+    reshard_case c = case_of(n, source, destination, 128 * n, 128 * n);
+    explain_to(&c, text, sizeof text);
+    long long each = 32768, sent = each * (n - 1), part = each * n;
+    snprintf(key, sizeof key, "\n%4d  ", n - 1);
+    snprintf(row, sizeof row, "%s%12d %3d %9d %15lld %13lld %12lld %12lld %12lld\n", key, n - 1,
+             n - 1, 1, sent, sent, each, part, part);
+    cr_expect(strstr(text, row), "%d: %s in %s", n, row, text);
+    const char *bound = strstr(text, "at least "), *predicted = strstr(text, "by peers' memory ");
+    cr_assert(bound && predicted);
+    cr_expect_eq(sscanf(bound,
+                        "at least %lf us: link %lf us at %lf GB/s, memory %lf us at %lf GB/s",
+                        &least, &link, &link_speed, &memory, &memory_speed),
+                 5);
+    cr_expect_float_eq(link, (double)sent / 100e3, 0.06); /* 100 GB/s, as explain_to has it */
+    cr_expect_eq(sscanf(predicted, "by peers' memory %lf us, by NCCL %lf us", &peers, &nccl), 2);
+    cr_expect_geq(peers, least);
+    cr_expect_geq(nccl, least);
+  }
+}
+
 /* Boxes that are alike are one launch; the last rank's, where parts are uneven, is another. */
 Test(reshard, launches) {
   static char text[1 << 14];

@@ -153,7 +153,8 @@ Test(reshard_faults, another_description) {
 Test(reshard_faults, one_refuses) {
   opened_device host = open_device("host");
   world w = make_world(host.device, ROWS, COLUMNS);
-  w.member[2].destination = "mesh(a=3): P(None, a) o strided";
+  w.member[2].destination =
+      "mesh(a=3): P(None, a) o storage(rank=2, digits=[dim1: rest, dim0: rest @ 1 on lane])";
   run_world(&w);
   cr_expect_eq(w.member[2].prepared, LLRT_UNSUPPORTED);
   expect_failures(&w, 2);

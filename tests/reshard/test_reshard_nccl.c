@@ -73,7 +73,13 @@ Test(reshard_nccl, emulated_halves) {
   reshard_place place;
   char message[600] = "";
   llrt_context *context = open_cuda(&place);
-  reshard_case c = {.ranks = 3, .shape = {9, 3}, .from = LLRT_B4, .to = LLRT_B4, .parts = 1};
+  reshard_case c = {.ranks = 3,
+                    .shape = {9, 3},
+                    .from = LLRT_B4,
+                    .to = LLRT_B4,
+                    .parts = 1,
+                    .indexed = {-1, -1},
+                    .brought = {1, 1}};
   cr_assert_eq(llrt_sharding_parse("mesh(a=3): P(a)", NULL, 2, c.shape, &c.source), LLRT_OK);
   cr_assert_eq(llrt_sharding_parse("mesh(a=3): P(None, a)", NULL, 2, c.shape, &c.destination),
                LLRT_OK);

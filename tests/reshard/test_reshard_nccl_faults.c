@@ -292,7 +292,9 @@ Test(reshard_nccl_faults, another_description) {
 }
 
 Test(reshard_nccl_faults, one_refuses) {
-  descriptions("mesh(a=3): P(None, a) o strided", LLRT_UNSUPPORTED, "rank 1 refused");
+  descriptions(
+      "mesh(a=3): P(None, a) o storage(rank=2, digits=[dim1: rest, dim0: rest @ 1 on lane])",
+      LLRT_UNSUPPORTED, "rank 1 refused");
 }
 
 /* ---- on emulated devices ---- */

@@ -243,6 +243,7 @@ static void multiply(const checker *c, double factor, outcome *out) {
   bool sure = out->error == 0 || fabsl(out->value) > out->error || isnan(factor);
   out->value *= factor;
   out->error *= fabs(factor);
+  if (isnan(out->error)) out->error = (real)INFINITY; /* what may be infinite, times 0 */
   if (!isfinite(factor)) out->error = sure ? 0 : (real)INFINITY;
   else if (factor != 1) rounds(c, out);
 }

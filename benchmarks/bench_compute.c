@@ -27,6 +27,9 @@ typedef struct computing {
   llrt_arg args[MAX];
   int64_t bytes; /* of all tensors */
   const char *name;
+  llrt_op_desc *desc; /* with --tune: what is prepared and run; else NULL, and calls are one line */
+  llrt_op *op;
+  llrt_run_params params;
 } computing;
 
 /* ---- tensors ---- */
@@ -94,7 +97,28 @@ static void free_tensor(harness *h, computing *c, int t) {
   device_matrix_free(h, &c->tensor[t]);
 }
 
+/* With --tune: the fastest candidate, prepared; what cannot be tuned is called in one line. */
+static void tune(harness *h, computing *c) {
+  if (!h->options.tune) return;
+  if (llrt_compute_describe(c->expr, c->args, c->expr->n_tensors, NULL, &c->desc) != LLRT_OK)
+    return; /* the call says why */
+  harness_must(llrt_op_promise_coarse(c->desc), c->name);
+  llrt_status status = harness_tune(h, c->desc, &c->op);
+  if (status == LLRT_UNSUPPORTED) return;
+  harness_must(status, c->name);
+  c->params.scalars = c->desc->scalars;
+  harness_must(harness_add_workspace(h, c->op, c->desc->tensors, c->desc->n_tensors, &c->params),
+               c->name);
+}
+
+static void untune(harness *h, computing *c) {
+  llrt_op_destroy(&c->op);
+  if (c->desc) harness_drop_workspace(h, &c->params);
+  llrt_op_desc_destroy(&c->desc);
+}
+
 static llrt_status run(const computing *c) {
+  if (c->op) return llrt_op_run(c->op, NULL, c->desc->tensors, c->desc->n_tensors, &c->params);
   return llrt_compute_into(c->expr, c->args, c->expr->n_tensors, NULL, NULL);
 }
 
@@ -213,6 +237,7 @@ static void report(harness *h, const flushed *f, const computing *c, const char 
 
 /* Runs and compares, then times. Returns whether it was right, or refused as UNSUPPORTED. */
 static bool measure(harness *h, const flushed *f, computing *c, const char *fields) {
+  tune(h, c);
   llrt_status status = run(c);
   if (status == LLRT_UNSUPPORTED) {
     printf("%-40s skipped: %s\n", c->name, llrt_last_error());
@@ -240,6 +265,7 @@ static bool run_case(harness *h, const flushed *f, const compute_form *form,
            form->name, llrt_dtype_name(shape->dtype), shape->rows, shape->columns, c.bytes);
   bool right = measure(h, f, &c, fields);
   harness_must(llrt_stream_synchronize(h->device, NULL), name);
+  untune(h, &c);
   for (int t = 0; t < c.expr->n_tensors; t++) free_tensor(h, &c, t);
   llrt_expr_destroy(&c.expr);
   return right;

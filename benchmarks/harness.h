@@ -69,6 +69,8 @@ void harness_must(llrt_status status, const char *what);
  * memory.
  */
 llrt_status harness_prepare(harness *h, const op_description *desc, llrt_op **op);
+/* The same with --tune, of what the library described. */
+llrt_status harness_tune(harness *h, const llrt_op_desc *shown, llrt_op **op);
 
 /* Gives params the zeroed workspace that the op wants for these tensors, or none;
  * harness_drop_workspace frees it. */

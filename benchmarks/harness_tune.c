@@ -22,13 +22,17 @@ static void add_candidate(void *user, const llrt_tune_candidate *c) {
 llrt_status harness_prepare(harness *h, const op_description *desc, llrt_op **op) {
   if (!h->options.tune) return described_prepare(h->device, desc, op);
   const llrt_op_desc shown = described_as(desc);
+  return harness_tune(h, &shown, op);
+}
+
+llrt_status harness_tune(harness *h, const llrt_op_desc *shown, llrt_op **op) {
   const llrt_prepare_params params = {
       .tune = h->options.tune, .user = h, .on_candidate = add_candidate};
   double begin = harness_now();
   llrt_text_fini(&h->tuned);
   llrt_text_init(&h->tuned);
   llrt_text_add(&h->tuned, "{\"candidates\":[");
-  llrt_status status = llrt_op_prepare_with(h->device, &shown, &params, op);
+  llrt_status status = llrt_op_prepare_with(h->device, shown, &params, op);
   double seconds = 1e-6 * (harness_now() - begin);
   llrt_text_add(&h->tuned, "],\"seconds\":%.3f}", seconds);
   return status;

@@ -23,6 +23,7 @@ static const subcommand subcommands[] = {
     {"compute", "rows by expressions: softmax, norms, rope, quantisers, from cold caches",
      bench_compute},
     {"dot", "matrices of two types multiplied, from cold caches", bench_dot},
+    {"tiles", "every kernel that may run a product, timed: for fit_tiles.py", bench_tiles},
     {"dense", "dense products of batches, odd extents, every order of operands", bench_dense},
     {"gemm", "the host's products, beside oneDNN's sgemm", bench_gemm},
     {"reshard", "whole tensors from one sharding to another, over several devices", bench_reshard},

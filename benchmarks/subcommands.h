@@ -27,5 +27,6 @@ int bench_repack(int argc, char *argv[]);
 int bench_scan(int argc, char *argv[]);
 int bench_table4(int argc, char *argv[]);
 int bench_tile(int argc, char *argv[]);
+int bench_tiles(int argc, char *argv[]);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 32
+#define FORMAT_VERSION 33
 #define CHECKSUM_BYTES 16
 #define SIZE_AT 16       /* where the whole size stands */
 #define MAX_THREADS 1024 /* of a block, on any target */
@@ -25,14 +25,14 @@
 #define MAX_CAPABILITY 999
 
 /* A field added to the recipe must be written and read below, and the format's version raised. */
-_Static_assert(sizeof(plan_launch) == 8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 48 +
-                                          16 /* alpha and beta: the description's */ +
-                                          sizeof(plan_range) + sizeof(plan_walk) +
-                                          sizeof(plan_view) + sizeof(plan_workspace) + 4 +
-                                          sizeof(plan_box) * PLAN_MAX_BOXES,
+_Static_assert(sizeof(plan_launch) ==
+                   8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 48 +
+                       16 /* alpha and beta: the description's */ + sizeof(plan_range) +
+                       sizeof(plan_pace) + sizeof(plan_walk) + sizeof(plan_view) +
+                       sizeof(plan_workspace) + 4 + sizeof(plan_box) * PLAN_MAX_BOXES,
                "plan_launch changed");
 _Static_assert(sizeof(plan_box) == 8 + 16 * 2 * PLAN_BOX_RANK, "plan_box changed");
-_Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 80, "plan_range changed");
+_Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 56, "plan_range changed");
 _Static_assert(sizeof(plan_walk) == 8 + 32 * LLRT_MAX_RANK + 32, "plan_walk changed");
 _Static_assert(sizeof(plan_view) == 12 + LLRT_MAX_RANK + 3 * LLRT_MAX_TENSORS, "plan_view changed");
 _Static_assert(sizeof(plan_workspace) == 8 + 48 * PLAN_MAX_REGIONS, "plan_workspace changed");
@@ -55,6 +55,12 @@ static void put_walk(llrt_text *out, const plan_walk *walk) {
   put(out, walk->enough);
   put(out, walk->least);
   put(out, walk->results);
+}
+
+static void put_pace(llrt_text *out, const plan_pace *pace) {
+  int64_t field[PACE_FIELDS];
+  memcpy(field, pace, sizeof field);
+  for (int i = 0; i < PACE_FIELDS; i++) put(out, field[i]);
 }
 
 static void put_view(llrt_text *out, const plan_view *view) {
@@ -135,9 +141,7 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   put(out, launch->range.min_across);
   put(out, launch->range.max_across);
   put(out, launch->range.max_values);
-  put(out, launch->range.turn_clocks);
-  put(out, launch->range.tile_clocks);
-  put(out, launch->range.more_clocks);
+  put_pace(out, &launch->pace);
   put_walk(out, &launch->walk);
   put_view(out, &launch->view);
   put_workspace(out, &launch->workspace);
@@ -295,6 +299,13 @@ static void get_walk(reader *in, plan_walk *walk) {
   walk->results = get_size(in);
 }
 
+static void get_pace(reader *in, plan_pace *pace) {
+  int64_t field[PACE_FIELDS];
+  for (int i = 0; i < PACE_FIELDS; i++) field[i] = get_size(in);
+  memcpy(pace, field, sizeof field);
+  if (pace->units > 0 && pace->resident == 0) in->bad = true; /* which rounds are divided by */
+}
+
 static void get_view(reader *in, const storage_set *set, plan_view *view, int regions) {
   view->used = get_within(in, 0, 1) != 0;
   if (!view->used) return;
@@ -390,9 +401,7 @@ static void get_variant(reader *in, const storage_set *set, kernel_variant *vari
   launch->range.min_across = get(in);
   launch->range.max_across = get(in);
   launch->range.max_values = get(in);
-  launch->range.turn_clocks = get_size(in);
-  launch->range.tile_clocks = get_size(in);
-  launch->range.more_clocks = get_size(in);
+  get_pace(in, &launch->pace);
   get_walk(in, &launch->walk);
   get_view(in, set, &launch->view, PLAN_MAX_REGIONS);
   get_workspace(in, &launch->workspace);

@@ -79,9 +79,9 @@ static double predict(const launch_log *log) {
   for (int i = 0; i < log->op->set->n; i++)
     if (bytes_of(log, i) > widest) widest = bytes_of(log, i);
   if (device->clock_mhz <= 0 || units <= 0) return -1;
-  if (launch->range.turn_clocks > 0)
+  if (launch->pace.units > 0)
     return (double)plan_launch_clocks(launch, &log->call->tensor[0], device->info.compute_units) /
-           device->clock_mhz;
+           PACE_MHZ;
   if (log->op->desc.kind == LLRT_OP_DOT || clocks <= 0) return -1;
   double covered =
       plan_launch_covered_bytes(launch, log->call->tensor, log->call->binding, log->op->set->n);

@@ -72,7 +72,7 @@ int llrt_op_pick(const llrt_op *op, const llrt_tensor *first) {
     if (op->variant[i].launch.stage > 0) continue;
     const plan_launch *launch = decides(op, i);
     if (!plan_launch_takes(launch, first)) continue;
-    if (launch->range.turn_clocks == 0) return best < 0 ? i : best;
+    if (launch->pace.units == 0) return best < 0 ? i : best;
     int64_t clocks = plan_launch_clocks(launch, first, op->device->info.compute_units);
     if (best >= 0 && clocks >= least) continue;
     best = i;
@@ -497,7 +497,7 @@ static llrt_status build_all(llrt_op *op) {
        i += 1 + op->variant[i].launch.later) {
     const plan_range *range = &op->variant[i].launch.range;
     if (range_meets(range, &box, op->set->rank)) status = ready_variant(&b, i);
-    if (range->turn_clocks == 0 && range_covers(range, &box, op->set->rank)) break;
+    if (op->variant[i].launch.pace.units == 0 && range_covers(range, &box, op->set->rank)) break;
   }
   end_building(&b);
   return status;

@@ -87,7 +87,7 @@ static double predict(const tuning *t, const plan_chosen *made) {
   double widest = 0, clocks = 0;
   const plan_launch *decides =
       plan_launch_decides(&stages->launch, &stages[stages->launch.later].launch);
-  if (decides->range.turn_clocks > 0)
+  if (decides->pace.units > 0)
     return START_CLOCKS + (double)plan_launch_clocks(decides, &call->tensor[0], units);
   for (int i = 0; i < call->n; i++)
     if ((double)t->bench.bytes[i] > widest) widest = (double)t->bench.bytes[i];

@@ -137,7 +137,7 @@ int plan_pick(const plan *made, const llrt_tensor *first, int units) {
     const plan_launch *launch =
         plan_launch_decides(&kernel->launch, &kernel[kernel->launch.later].launch);
     if (!plan_range_takes(&launch->range, first)) continue;
-    if (launch->range.turn_clocks == 0) return best < 0 ? i : best;
+    if (launch->pace.units == 0) return best < 0 ? i : best;
     int64_t clocks = plan_launch_clocks(launch, first, units);
     if (best >= 0 && clocks >= least) continue;
     best = i;
@@ -172,12 +172,6 @@ llrt_status plan_choose(const op_description *desc, const plan_target *target,
 }
 
 /* ---- neighbours ---- */
-
-/* Clocks only choose between variants of a plan, all of which are candidates by themselves. */
-static bool is_clocks(const char *name) {
-  size_t length = strlen(name);
-  return length > 7 && strcmp(name + length - 7, "_clocks") == 0;
-}
 
 /* Whether a tuned number is one of the operation's planner. */
 static bool concerns(llrt_op_kind kind, const char *name) {
@@ -260,7 +254,7 @@ int plan_neighbours(const op_description *desc, const plan_target *target, const
   for (int i = 0; i < plan_tuning_count(); i++) {
     double value = plan_tuning_get(&tuning, i);
     const char *name = plan_tuning_name(i);
-    if (concerns(desc->kind, name) && !is_clocks(name))
+    if (concerns(desc->kind, name))
       add_both(&l, i, value, plan_tuning_is_log(i), value == (double)(int64_t)value);
   }
   return l.n;

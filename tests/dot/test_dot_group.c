@@ -3,6 +3,7 @@
 #include "dot_reference.h"
 
 #include "jit/interpret/plan_interpret.h"
+#include "jit/plan/plan_choice.h"
 #include "jit/plan/check/plan_view.h"
 #include "jit/plan/kernel/plan.h"
 #include "jit/plan/plan_make.h"
@@ -217,7 +218,7 @@ Test(dot_group, tiles, .timeout = 120) {
 
 typedef struct chosen_row {
   int64_t m, n, k;
-  int variant;
+  int tile[2], shares; /* rows and columns; blocks that walk one at the least */
 } chosen_row;
 
 /* Of 132 multiprocessors; the problem says types and storages. */
@@ -227,31 +228,23 @@ static void expect_chosen(const dot_problem *problem, const chosen_row *rows, si
   cr_assert(plan_group(&bench));
   for (size_t i = 0; i < n; i++) {
     const llrt_tensor tensor = {.rank = 3, .shape = {rows[i].m, rows[i].n, rows[i].k}};
-    int64_t least = INT64_MAX;
-    int best = -1, number = 0;
-    for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later, number++) {
-      const plan_launch *launch = &made.variant[v].launch;
-      int64_t clocks = plan_launch_clocks(launch, &tensor, 132);
-      cr_expect(launch->range.turn_clocks > 0);
-      if (!plan_range_takes(&launch->range, &tensor) || clocks >= least) continue;
-      least = clocks;
-      best = number;
-    }
-    cr_expect_eq(best, rows[i].variant, "%zu: variant %d", i, best);
+    int best = plan_pick(&made, &tensor, 132);
+    cr_assert_geq(best, 0, "%zu", i);
+    const tile_facts *tile = &made.variant[best].tile;
+    cr_expect(tile->positions[0] == rows[i].tile[0] && tile->positions[1] == rows[i].tile[1] &&
+                  tile->shares == (rows[i].shares > 1),
+              "%zu: tiles of %d x %d, %s", i, tile->positions[0], tile->positions[1],
+              tile->shares ? "shared" : "whole");
   }
   dot_bench_free(&bench);
 }
 
-/* The variant that is done first: tiles of 128 x 256 (256 x 128 of short sums), 128 x 128, 64 x
- * 128, 64 x 64; of 128 x 192, 128 x 96, 64 x 96; of at most 32 and 16 rows by 64 columns; of 64 x
- * 32; of 64 rows by at most 16 columns; of 64 x 64 that share K. */
+/* The tile that is done first. */
 Test(dot_group, chosen) {
   static const chosen_row rows[] = {
-      {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0}, {512, 4096, 4096, 1},
-      {256, 8192, 8192, 1},  {256, 4096, 4096, 2},  {128, 8192, 8192, 2}, {128, 4096, 4096, 3},
-      {2880, 2880, 2880, 4}, {1024, 2880, 2880, 4}, {512, 2880, 2880, 5}, {256, 2880, 2880, 6},
-      {33, 8192, 8192, 3},   {32, 8192, 8192, 7},   {16, 8192, 8192, 8},  {1, 2880, 2880, 8},
-      {64, 4096, 4096, 9},   {4096, 17, 4096, 9},   {4096, 16, 4096, 10}, {16, 512, 65536, 11},
+      {8192, 8192, 8192, {128, 256}, 1}, {4096, 4096, 4096, {128, 256}, 1},
+      {1024, 5120, 2880, {128, 160}, 1}, {256, 5120, 2880, {128, 112}, 1},
+      {64, 5120, 2880, {64, 64}, 1},     {1, 576, 7168, {8, 64}, 2},
   };
   static const dot_problem problem = {SHAPE(130, 72, 448), TYPES(BF16, BF16),
                                       LIES("", "col_major")};
@@ -260,9 +253,28 @@ Test(dot_group, chosen) {
 
 Test(dot_group, chosen_short) {
   static const dot_problem problem = {SHAPE(72, 48, 384), TYPES(E4M3, E4M3), LIES("", "col_major")};
-  static const chosen_row rows[] = {
-      {8192, 8192, 8192, 0}, {4096, 4096, 4096, 0}, {512, 8192, 8192, 0}, {2048, 2880, 2880, 1}};
+  static const chosen_row rows[] = {{8192, 8192, 8192, {256, 128}, 1},
+                                    {4096, 4096, 4096, {256, 128}, 1}};
   expect_chosen(&problem, rows, sizeof rows / sizeof *rows);
+}
+
+/* Every tile has a pace, which is longer for more of anything. */
+Test(dot_group, paces) {
+  static dot_bench bench;
+  cr_assert(dot_bench_make(&problems[0], 3, &bench), "%s", llrt_last_error());
+  cr_assert(plan_group(&bench));
+  for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
+    const plan_launch *launch = &made.variant[v].launch;
+    cr_assert_gt(launch->pace.units, 0, "variant %d", v);
+    int64_t before = 0;
+    for (int64_t size = 256; size <= 32768; size *= 2) {
+      const llrt_tensor tensor = {.rank = 3, .shape = {size, size, size}};
+      int64_t clocks = plan_launch_clocks(launch, &tensor, 132);
+      cr_expect_gt(clocks, before, "variant %d: %d", v, (int)size);
+      before = clocks;
+    }
+  }
+  dot_bench_free(&bench);
 }
 
 /* Sums that threads have no room for. */
@@ -470,7 +482,7 @@ Test(dot_group, gathered) {
     for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
       const plan_launch *first = &made.variant[v].launch,
                         *last = &made.variant[v + first->later].launch;
-      cr_expect(is_group(&made.variant[v + first->later]) && last->range.turn_clocks > 0);
+      cr_expect(is_group(&made.variant[v + first->later]) && last->pace.units > 0);
       cr_expect_eq(last->n_boxes, 2 - (gathers && first->later == 0), "variant %d", v);
       cr_expect_eq(plan_launch_decides(first, last), last, "variant %d", v);
       if (first->later) cr_expect(last->range.max_extent[1] <= 64 && last->range.max_extent[1] > 0);

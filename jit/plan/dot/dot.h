@@ -1,7 +1,10 @@
 /* Planning of dots, D = A x B with what stands beside them: what the files of this room hand to
  * each other. Private to jit/plan.
  *
- *   dot_variants.c   stages and variants
+ *   dot_variants.c   which variants there are
+ *   dot_add.c        one variant
+ *   dot_groups.c     those of warpgroups, of which a shape takes the one with the best pace
+ *   tile_pace.c      their paces (tile_pace.h)
  *   dot_short.c      variants for shapes whose scales have one position along K
  *   dot_kernel.c     one kernel
  *   dot_layout.c     which thread holds what of the tile
@@ -62,6 +65,7 @@ typedef struct dot_job {
   int shift;                  /* operands are multiplied with 2^-shift in all, and so are sums */
   bool partial;               /* D is the sums of one share of K, unchanged */
   bool finish;                /* adds the sums of the shares; multiplies nothing */
+  bool zeroes;                /* finish: and leaves zeros in their places */
 } dot_job;
 
 /* The job of one kernel that does all that a description asks for. */
@@ -101,17 +105,18 @@ llrt_status dot_convert_back(const op_description *desc, int t, llrt_dtype type,
 
 /* How a kernel is to be laid out. */
 typedef struct dot_shape {
-  int bits[3];            /* by DOT_DIM: extent of the tile */
-  int warps;              /* of a block */
-  bool warpgroups;        /* by instructions of warpgroups */
-  bool three_quarters[2]; /* along M, N: the tile has three quarters of its positions */
-  bool swapped;           /* warpgroups: the instruction's first operand is B, so that few rows of
-                             D are its columns */
-  int cluster;            /* warpgroups: log2 blocks of a cluster, each of which has a part of
-                             every turn's positions of K; its tile's are of all of them */
-  bool rounds;            /* blocks take several tiles, if all copies are boxes and shared memory
-                             has room for results beside the rings */
-  bool blocked;           /* host: through blocks in scratch memory, if the tile has lanes for it */
+  int bits[3];     /* by DOT_DIM: extent of the tile */
+  int warps;       /* of a block */
+  bool warpgroups; /* by instructions of warpgroups */
+  int own[2];      /* along M, N: > 0: the tile has so many of its positions: columns of an
+                      instruction, or three quarters that are whole instructions */
+  bool swapped;    /* warpgroups: the instruction's first operand is B, so that few rows of
+                      D are its columns */
+  int cluster;     /* warpgroups: log2 blocks of a cluster, each of which has a part of
+                      every turn's positions of K; its tile's are of all of them */
+  bool rounds;     /* blocks take several tiles, if all copies are boxes and shared memory
+                      has room for results beside the rings */
+  bool blocked;    /* host: through blocks in scratch memory, if the tile has lanes for it */
 } dot_shape;
 
 /* What is multiplied: the types to which operands are cast, and that of sums. A pair of operands

@@ -243,9 +243,12 @@ static llrt_status multiply_steps(dot_draft *x, int carried) {
   return x->types.short_sums ? join_step(x, carried, out) : LLRT_OK;
 }
 
-static llrt_status add_steps(dot_draft *x, const dot_access *sums, int carried) {
+/* A share's sums. Zeros stay behind where nothing else clears the workspace. */
+static llrt_status add_steps(dot_draft *x, const dot_access *sums, int zero, int carried) {
+  const int shares = x->job->tensor[LLRT_DOT_A];
   int loaded;
-  LLRT_TRY(dot_load(x, x->job->tensor[LLRT_DOT_A], sums, &loaded));
+  LLRT_TRY(dot_load(x, shares, sums, &loaded));
+  if (x->job->zeroes) LLRT_TRY(dot_store(x, shares, sums, zero));
   return join_step(x, carried, loaded);
 }
 
@@ -276,7 +279,7 @@ static llrt_status kernel_steps(dot_draft *x) {
   int walk;
   LLRT_TRY(draft_open(
       kernel, (plan_step){.kind = PLAN_WALK, .in = (uint8_t)zero, .out = (uint8_t)carried}, &walk));
-  LLRT_TRY(x->job->finish ? add_steps(x, &sums, carried) : multiply_steps(x, carried));
+  LLRT_TRY(x->job->finish ? add_steps(x, &sums, zero, carried) : multiply_steps(x, carried));
   draft_close(kernel, walk);
   if (x->warpgroups && !x->types.short_sums) LLRT_TRY(dot_stage_finish(&x->d, &carried));
   return x->cluster ? cluster_results(x, carried) : dot_epilogue(x, carried);
@@ -317,8 +320,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   draft_sum_along(d, job->finish ? 0 : rank - 1, job->finish ? rank - 2 : rank - 3);
   if (shape.cluster) d->summed_bits = shape.bits[DOT_DIM_K];
   for (int dim = 0; dim < 2; dim++)
-    if (shape.three_quarters[dim])
-      d->tile_positions[d->first_tiled + dim] = 3ll << (shape.bits[dim] - 2);
+    if (shape.own[dim]) d->tile_positions[d->first_tiled + dim] = shape.own[dim];
   LLRT_TRY(draft_digits(d));
   *divided = d->divided;
   if (d->divided) return LLRT_OK;

@@ -3,6 +3,7 @@
 #ifndef LLRT_JIT_PLAN_DOT_DOT_PLANNER_H
 #define LLRT_JIT_PLAN_DOT_DOT_PLANNER_H
 
+#include "jit/plan/cost/trace.h"
 #include "jit/plan/dot/dot.h"
 
 #include <stdbool.h>
@@ -59,6 +60,35 @@ llrt_status dot_copy_stage(dot_planner *p, int i, plan_kernel *kernel);
 /* The converts before what multiplies, and behind it, as further kernels of the plan. */
 llrt_status dot_before_stages(dot_planner *p);
 llrt_status dot_behind_stages(dot_planner *p);
+
+/* ---- dot_add.c ---- */
+
+#define NO_SHAPE "no shape that promises allow is in its range"
+
+/* The variant of the kernels from `first` on, and its workspace. */
+void dot_close_variant(dot_planner *p, int first, plan_range range, bool split);
+/* "tile 128 x 256, turns of 64 along K: blocks share K". */
+void dot_name_tile(const dot_planner *p, const dot_shape *shape, const char *how,
+                   char what[PLAN_ATTEMPT_NAME]);
+
+/* Adds a variant whose blocks share K: a stage that leaves partial sums, and one that adds them. It
+ * is for shapes whose axis `narrow` (0: M, 1: N) is no longer than the tile, or with narrow -1 for
+ * those with too few tiles to fill a device. *done: it takes every shape, so no other variant is
+ * needed. */
+llrt_status dot_add_split(dot_planner *p, const dot_shape *shape, int narrow, bool *done);
+/* A variant whose blocks each walk all of K, with the stages that are before and behind it. narrow:
+ * it is for shapes of at most `most` positions along this axis of the last three (M, N, K); -1: for
+ * all. *done: it takes every promised shape. */
+llrt_status dot_add_whole(dot_planner *p, const dot_shape *shape, int narrow, int64_t most,
+                          bool *done);
+
+/* ---- dot_groups.c ---- */
+
+/* Adds the kernels by warpgroups, with their paces: a shape takes the one that is done first. */
+llrt_status dot_add_groups(dot_planner *p);
+/* The one number i of the tiles for few rows of experts, behind a copy of what an index gathers. */
+#define DOT_GATHERED_TILES 6
+llrt_status dot_add_gathered_tile(dot_planner *p, int i);
 
 /* ---- dot_tiles.c ---- */
 

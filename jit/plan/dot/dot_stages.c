@@ -79,6 +79,7 @@ static llrt_status finish_job(dot_planner *p, dot_job *job, int8_t from[LLRT_MAX
   const op_description *desc = p->desc;
   *job = p->job;
   job->finish = true;
+  job->zeroes = p->warpgroups;
   job->desc.n_tensors = 0;
   memset(job->desc.dot.group, 0, sizeof job->desc.dot.group);
   memset(job->desc.promises, 0, sizeof job->desc.promises);

@@ -46,81 +46,6 @@ void dot_begin_job(const op_description *desc, const plan_target *target, dot_jo
 
 /* ---- variants ---- */
 
-/* The variant of the kernels from `first` on, and its workspace. */
-static void close_variant(dot_planner *p, int first, plan_range range, bool split) {
-  plan_launch *launch = stages_close(p->out, first, range);
-  if (!split && !p->rows && !p->result_in_workspace && !p->copied) return;
-  launch->walk.axes |=
-      1u << (p->rank -
-             1); /* a copy of an operand has nothing to do without positions along K, others have */
-  launch->workspace = (plan_workspace){.n = PLAN_MAX_REGIONS, .clear = true};
-  plan_region *region = launch->workspace.region;
-  if (split) region[REGION_PARTIAL].per_partial = stages_element_bytes(p->job.rule.sums);
-  for (int t = 0; t < 3; t++) {
-    bool used = t == 1 ? p->result_in_workspace : dot_is_rows(p, t / 2);
-    plan_region *own = &region[t == 0 ? REGION_A : t == 1 ? REGION_D : REGION_B];
-    llrt_dtype type = t == 1 ? p->between : p->desc->tensors[t].dtype;
-    if (used) own->per_position = stages_element_bytes(type);
-    if (used && llrt_dtype_bits(type) < 8) /* of bytes at the ends of rows both halves are read */
-      launch->workspace.zero = bits_max(launch->workspace.zero, (int)(own - region) + 1);
-    own->axes = (int64_t)(bits_mask(p->rank) & ~(uint64_t)dot_lacking(p->desc, t));
-  }
-  for (int i = 0; i < 2; i++) {
-    plan_region *own = &region[i ? REGION_B : REGION_A];
-    if (!(p->copied >> i & 1)) continue;
-    own->per_position = stages_element_bytes(p->copy_type[i]);
-    own->pieces = dot_piece_bits(p->copy_type[i]);
-  }
-}
-
-#define NO_SHAPE "no shape that promises allow is in its range"
-
-/* "tile 128 x 256, turns of 64 along K: blocks share K". */
-static void name_tile(const dot_planner *p, const dot_shape *shape, const char *how,
-                      char what[PLAN_ATTEMPT_NAME]) {
-  snprintf(what, PLAN_ATTEMPT_NAME, "%stile %d x %d, turns of %d along K%s%s",
-           shape->warpgroups ? "warpgroups, " : "", 1 << shape->bits[DOT_DIM_M],
-           (1 << shape->bits[DOT_DIM_N]) * (shape->three_quarters[1] ? 3 : 4) / 4,
-           1 << shape->bits[DOT_DIM_K],
-           *how             ? ": "
-           : shape->cluster ? ": clusters share K"
-                            : "",
-           how);
-  (void)p;
-}
-
-/* Adds a variant whose blocks share K: a stage that leaves partial sums, and one that adds them. It
- * is for shapes whose axis `narrow` (0: M, 1: N) is no longer than the tile, or with narrow -1 for
- * those with too few tiles to fill a device. *done: it takes every shape, so no other variant is
- * needed. */
-static llrt_status add_split(dot_planner *p, const dot_shape *shape, int narrow, bool *done) {
-  int first = p->out->n_variants, holds;
-  plan_kernel *kernel;
-  bool divided;
-  plan_range range = {.axes = 1u << (p->rank - 1),
-                      .min_along = (int64_t)2 * p->target->tuning->dot_least_turns
-                                   << shape->bits[DOT_DIM_K],
-                      .max_across = dot_blocks_of(p, shape) / 2
-                                    << (shape->bits[DOT_DIM_M] + shape->bits[DOT_DIM_N])};
-  if (narrow >= 0) range = (plan_range){.min_elements = 0};
-  if (narrow >= 0) range.max_extent[p->rank - 3 + narrow] = (int64_t)1 << shape->bits[narrow];
-  char what[PLAN_ATTEMPT_NAME];
-  name_tile(p, shape, "blocks share K", what);
-  holds = stages_range_holds(p->desc, &range);
-  if (holds == 0) return plan_refused(p->options, NULL, what, NO_SHAPE);
-  LLRT_TRY(dot_before_stages(p));
-  LLRT_TRY(stages_next(p->out, &kernel));
-  LLRT_TRY(dot_multiply_stage(p, shape, true, kernel, &divided));
-  if (divided) return llrt_error(LLRT_INTERNAL, "partial sums and the operands have no refinement");
-  plan_taken(p->options, kernel, "%s", what);
-  LLRT_TRY(stages_next(p->out, &kernel));
-  LLRT_TRY(dot_finish_stage(p, kernel));
-  LLRT_TRY(dot_behind_stages(p));
-  *done = holds == 2;
-  close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, true);
-  return LLRT_OK;
-}
-
 /* Without it where a kernel of shares would have a digit too many, or where promises leave turns
  * for one share alone: it is only faster. */
 static llrt_status try_split(dot_planner *p, const dot_shape *shape, int narrow, bool *done) {
@@ -128,43 +53,16 @@ static llrt_status try_split(dot_planner *p, const dot_shape *shape, int narrow,
   int64_t most = p->desc->promises[0].shape[p->rank - 1].max;
   *done = false;
   char what[PLAN_ATTEMPT_NAME];
-  name_tile(p, shape, "blocks share K", what);
+  dot_name_tile(p, shape, "blocks share K", what);
   if (most > 0 && most < (int64_t)2 * p->target->tuning->dot_least_turns << shape->bits[DOT_DIM_K])
     return plan_refused(p->options, NULL, what,
                         "K is at most %lld, and two shares of %d turns are more", (long long)most,
                         p->target->tuning->dot_least_turns);
-  llrt_status status = add_split(p, shape, narrow, done);
+  llrt_status status = dot_add_split(p, shape, narrow, done);
   if (status != LLRT_UNSUPPORTED) return status;
   plan_refused_by(p->options, status, what);
   p->out->n_variants = first;
   *done = false;
-  return LLRT_OK;
-}
-
-/* A variant whose blocks each walk all of K, with the stages that are before and behind it. narrow:
- * it is for shapes of at most `most` positions along this axis of the last three (M, N, K); -1: for
- * all. *done: it takes every promised shape. */
-static llrt_status add_whole(dot_planner *p, const dot_shape *shape, int narrow, int64_t most,
-                             bool *done) {
-  int first = p->out->n_variants;
-  plan_kernel *kernel;
-  plan_range range = {.min_elements = 0};
-  bool divided;
-  if (narrow >= 0) range.max_extent[p->rank - 3 + narrow] = most;
-  char what[PLAN_ATTEMPT_NAME];
-  name_tile(p, shape, "", what);
-  int holds = stages_range_holds(p->desc, &range);
-  if (holds == 0) return plan_refused(p->options, NULL, what, NO_SHAPE);
-  *done = holds == 2;
-  LLRT_TRY(dot_before_stages(p));
-  LLRT_TRY(stages_next(p->out, &kernel));
-  LLRT_TRY(
-      plan_refused_by(p->options, dot_multiply_stage(p, shape, false, kernel, &divided), what));
-  if (!divided) plan_taken(p->options, kernel, "%s", what);
-  else plan_refused(p->options, NULL, what, "the storages do not divide a tile's columns");
-  if (divided) return llrt_error(LLRT_UNSUPPORTED, "the storages do not divide a tile's columns");
-  LLRT_TRY(dot_behind_stages(p));
-  close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
   return LLRT_OK;
 }
 
@@ -177,7 +75,7 @@ static llrt_status add_copied(dot_planner *p, int copies, const dot_shape *shape
   bool divided = false;
   int holds = stages_range_holds(p->desc, &range);
   char what[PLAN_ATTEMPT_NAME];
-  name_tile(p, shape, "behind copies of operands", what);
+  dot_name_tile(p, shape, "behind copies of operands", what);
   if (holds == 0) return plan_refused(p->options, NULL, what, NO_SHAPE);
   p->copied = copies;
   llrt_status status = dot_before_stages(p);
@@ -187,7 +85,7 @@ static llrt_status add_copied(dot_planner *p, int copies, const dot_shape *shape
     plan_taken(p->options, kernel, "%s", what);
     LLRT_TRY(dot_behind_stages(p));
     *done = holds == 2;
-    close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
+    dot_close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
   } else {
     p->out->n_variants = first;
     plan_refused(p->options, NULL, what, "%s",
@@ -195,92 +93,6 @@ static llrt_status add_copied(dot_planner *p, int copies, const dot_shape *shape
   }
   p->copied = 0;
   return status == LLRT_UNSUPPORTED ? LLRT_OK : status;
-}
-
-/* As dot_warpgroup_tile, also of fewer rows and columns: a multiprocessor has less to do for a
- * tile, but fetches more for a product. Clocks of a turn as an H200 takes them: what is fetched at
- * 50 bytes a clock, or products; and where sums of turns stand beside. */
-static const struct {
-  int8_t bits[2], warps;
-  bool three_quarters; /* three quarters of the columns */
-  int8_t narrow; /* of this axis (0: M, 1: N) there are no more positions than a tile has; -1: any
-                    shape */
-  int16_t turn_clocks[2];
-} warpgroup_tiles[] = {{{7, 8}, 3, false, -1, {1050, 1020}}, {{7, 7}, 3, false, -1, {640, 640}},
-                       {{6, 7}, 2, false, -1, {480, 480}},   {{6, 6}, 2, false, -1, {320, 320}},
-                       {{7, 8}, 3, true, -1, {820, 1010}},   {{7, 7}, 3, true, -1, {560, 560}},
-                       {{6, 7}, 2, true, -1, {440, 440}},    {{5, 6}, 2, false, 0, {246, 246}},
-                       {{4, 6}, 2, false, 0, {205, 205}},    {{6, 5}, 2, false, -1, {246, 246}},
-                       {{6, 4}, 2, false, 1, {205, 205}}};
-#define GROUP_TILES ((int)(sizeof warpgroup_tiles / sizeof *warpgroup_tiles))
-#define LARGE_TILE 0       /* of dot_warpgroup_tile */
-#define SHARED_TILE 3      /* of blocks that share K */
-#define STAGES_OF_SHARES 3 /* at most, without copies */
-
-/* One of them; shared: blocks share K; cluster: log2 blocks of a cluster that do. UNSUPPORTED where
- * operands do not lie so in tiles of few positions. */
-static llrt_status add_group(dot_planner *p, int tile, bool shared, int cluster) {
-  int first = p->out->n_variants, narrow = warpgroup_tiles[tile].narrow;
-  dot_shape shape = dot_warpgroup_tile(p);
-  bool done;
-  for (int dim = 0; dim < 2 && tile > LARGE_TILE; dim++)
-    shape.bits[dim] = warpgroup_tiles[tile].bits[dim];
-  if (tile > LARGE_TILE) shape.warps = warpgroup_tiles[tile].warps;
-  shape.swapped = narrow == 0;
-  shape.three_quarters[1] = warpgroup_tiles[tile].three_quarters;
-  shape.bits[DOT_DIM_K] += cluster;
-  shape.cluster = cluster;
-  if (p->options && p->options->wide) narrow = -1;
-  int64_t most = narrow < 0 ? 0 : (int64_t)1 << shape.bits[narrow];
-  LLRT_TRY(shared ? add_split(p, &shape, -1, &done) : add_whole(p, &shape, narrow, most, &done));
-  if (p->out->n_variants == first) return LLRT_OK;
-  plan_range *range = &p->out->variant[first].launch.range;
-  range->turn_clocks = warpgroup_tiles[tile].turn_clocks[dot_sums_short(&p->job, p->target)];
-  range->tile_clocks = p->target->tuning->dot_tile_clocks;
-  range->more_clocks = shared ? p->target->tuning->dot_split_clocks : 0;
-  return LLRT_OK;
-}
-
-/* Blocks of every tile that share K, as many as a plan has room for, the small ones first. */
-static llrt_status add_shared(dot_planner *p) {
-  for (int tile = GROUP_TILES - 1; tile >= LARGE_TILE; tile--) {
-    int first = p->out->n_variants;
-    if (first + STAGES_OF_SHARES > PLAN_MAX_VARIANTS) return LLRT_OK;
-    llrt_status status = add_group(p, tile, true, 0);
-    if (status == LLRT_UNSUPPORTED) p->out->n_variants = first;
-    else LLRT_TRY(status);
-  }
-  return LLRT_OK;
-}
-
-/* Few results beside a long K: blocks of a cluster share K, and add up what they have through each
- * other's shared memory, so that there is no stage behind. */
-static llrt_status add_clusters(dot_planner *p) {
-  static const int8_t tiles[] = {8, 7, SHARED_TILE};
-  for (int i = 0; i < (int)sizeof tiles; i++)
-    for (int cluster = p->target->cluster_bits; cluster > 0; cluster--) {
-      int first = p->out->n_variants;
-      if (first + 1 > PLAN_MAX_VARIANTS) return LLRT_OK;
-      llrt_status status = add_group(p, tiles[i], false, cluster);
-      if (status == LLRT_UNSUPPORTED) p->out->n_variants = first;
-      else LLRT_TRY(status);
-    }
-  return LLRT_OK;
-}
-
-/* Kernels by warpgroups, of which a shape takes the one that is done first: tiles of all sizes, and
- * those of one whose blocks share K. */
-static llrt_status add_warpgroups(dot_planner *p) {
-  for (int tile = 0; tile < GROUP_TILES; tile++) {
-    int first = p->out->n_variants;
-    llrt_status status = add_group(p, tile, false, 0);
-    if (status == LLRT_UNSUPPORTED && tile > SHARED_TILE) p->out->n_variants = first;
-    else LLRT_TRY(status);
-  }
-  if (p->rows || !p->shares) return LLRT_OK;
-  if (!p->options || !p->options->wide) return add_group(p, SHARED_TILE, true, 0);
-  LLRT_TRY(add_clusters(p));
-  return add_shared(p);
 }
 
 /* ---- the whole ---- */
@@ -367,7 +179,7 @@ static llrt_status find_groups(dot_planner *p, int *copies, bool *divided) {
     dot_shape shape = dot_warpgroup_tile(p);
     status = dot_multiply_stage(p, &shape, false, &p->out->variant[0], divided);
     char what[PLAN_ATTEMPT_NAME];
-    name_tile(p, &shape, "", what);
+    dot_name_tile(p, &shape, "", what);
     plan_refused_by(p->options, status, what);
     if (status == LLRT_OK && *divided)
       plan_refused(p->options, NULL, what, "operands and result have no common refinement");
@@ -427,7 +239,7 @@ static llrt_status add_thin(dot_planner *p, bool *done) {
     if (p->job.words[narrow]) continue;
     dot_shape few = {.bits = {6, 6, 6}, .blocked = true};
     few.bits[narrow] = FEW_BITS;
-    LLRT_TRY(add_whole(p, &few, narrow, 1 << FEW_BITS, done));
+    LLRT_TRY(dot_add_whole(p, &few, narrow, 1 << FEW_BITS, done));
   }
   return LLRT_OK;
 }
@@ -439,7 +251,7 @@ static llrt_status add_few_rows(dot_planner *p, const dot_shape *large, bool *do
     dot_shape tile = dot_narrow_tile(p, 0, rows[i]);
     int first = p->out->n_variants;
     if (rows[i] >= large->bits[DOT_DIM_M]) continue;
-    llrt_status status = add_whole(p, &tile, 0, 1 << rows[i], done);
+    llrt_status status = dot_add_whole(p, &tile, 0, 1 << rows[i], done);
     if (status != LLRT_UNSUPPORTED) LLRT_TRY(status);
     else p->out->n_variants = first;
   }
@@ -451,15 +263,15 @@ static llrt_status add_few_rows(dot_planner *p, const dot_shape *large, bool *do
 /* Rows that an index gathers are copied once where experts have few, so that boxes copy them to
  * shared memory. The stage that multiplies says which shapes the variant takes. */
 static llrt_status add_gathered(dot_planner *p) {
-  static const int8_t tiles[] = {8, 7, SHARED_TILE, 2, 6, 9};
   const int m = p->rank - 3;
   if (!can_copy(p, 0)) return LLRT_OK;
   LLRT_TRY(begin_copies(p));
   p->copied = 1;
   llrt_status status = LLRT_OK;
-  for (int i = 0; i < (int)sizeof tiles && (status == LLRT_OK || status == LLRT_UNSUPPORTED); i++) {
+  for (int i = 0; i < DOT_GATHERED_TILES && (status == LLRT_OK || status == LLRT_UNSUPPORTED);
+       i++) {
     const int first = p->out->n_variants;
-    status = add_group(p, tiles[i], false, 0);
+    status = dot_add_gathered_tile(p, i);
     const bool boxes = status == LLRT_OK && p->out->n_variants == first + 2 &&
                        p->out->variant[first + 1].launch.n_boxes == 2;
     if (!boxes) {
@@ -502,7 +314,7 @@ static llrt_status make_all(const op_description *known, const plan_target *targ
   LLRT_TRY(begin(&p, &copies));
   dot_shape shape = dot_large_tile(&p), group = dot_warpgroup_tile(&p);
   if (p.warpgroups && p.gathered) LLRT_TRY(add_gathered(&p));
-  if (p.warpgroups) return add_warpgroups(&p);
+  if (p.warpgroups) return dot_add_groups(&p);
   if (copies) {
     plan_range range = {.min_elements = 0};
     for (int a = p.rank - 3; a < p.rank; a++)
@@ -522,7 +334,7 @@ static llrt_status make_all(const op_description *known, const plan_target *targ
   if (!done && p.shares) LLRT_TRY(try_split(&p, &shape, -1, &done));
   if (!done && target->simd_lanes && !p.rows && !p.result_in_workspace)
     LLRT_TRY(add_thin(&p, &done));
-  return done ? LLRT_OK : add_whole(&p, &shape, -1, 0, &done);
+  return done ? LLRT_OK : dot_add_whole(&p, &shape, -1, 0, &done);
 }
 
 bool dot_parts_bytes(const plan *made) {

@@ -125,16 +125,17 @@ void dot_plan_bands(dot_draft *x, const int64_t read[2]) {
     kernel->band *= 2;
 }
 
-/* Whether the tile's last quarter of columns is other blocks' (dot_shape.three_quarters). */
-static bool lacks_quarter(const dot_draft *x) {
-  return x->d.tile_positions[x->job->desc.tensors[0].rank - 2] > 0;
+/* Whether the tile's last positions of M or N are other blocks' (dot_shape.own). */
+static bool lacks_some(const dot_draft *x) {
+  const int rank = x->job->desc.tensors[0].rank;
+  return x->d.tile_positions[rank - 3] > 0 || x->d.tile_positions[rank - 2] > 0;
 }
 
 /* What tiles lack is whole instructions, or the last columns of each. */
 static int columns_beside(const dot_draft *x) {
   int all = bits_count(x->bits[DOT_DIM_N]),
       most = BESIDE_COLUMNS - (x->d.kernel->warp_bits > GROUP_WARPS);
-  return lacks_quarter(x) && all > most ? all - 2 : most;
+  return lacks_some(x) && all > most ? all - 2 : most;
 }
 
 /* Where threads copy one operand they copy both, but for rows of experts that an index gathers, or
@@ -198,7 +199,7 @@ llrt_status dot_warpgroup_products(dot_draft *x, int with, int *out) {
   plan_kernel *kernel = x->d.kernel;
   kernel->step[kernel->n_steps - 1].fresh_sums = x->types.short_sums;
   llrt_status status = plan_dot_tiling(kernel, &kernel->step[kernel->n_steps - 1], &tiling);
-  if (status == LLRT_OK && (tiling.leaves || !lacks_quarter(x))) return LLRT_OK;
+  if (status == LLRT_OK && (tiling.leaves || !lacks_some(x))) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED,
                     "no instruction of warpgroups reads the operands as they lie in shared memory");
 }

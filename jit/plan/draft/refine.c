@@ -258,6 +258,8 @@ static int rest_bits(const draft *d, int i, int most) {
     int all = d->count[i] > 0 ? ceil_log2(d->count[i]) : tile;
     return bits_min(most, bits_max(bits_min(all, tile), DOT_LEAST_BITS));
   }
+  if (d->roles.tiled && d->count[i] > 0 && d->count[i] == d->tile_positions[digit->axis])
+    return ceil_log2(d->count[i]); /* as wide as the tile, whatever of it is empty */
   if (d->count[i] > 0) {
     int bits = useful_bits(d->count[i], most), all = ceil_log2(d->count[i]);
     bool fits = all <= most && (int64_t)5 << all <= 9 * d->count[i];

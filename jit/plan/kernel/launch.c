@@ -181,6 +181,48 @@ static bool is_empty(const plan_launch *launch, const llrt_tensor *tensors) {
   return false;
 }
 
+static bool is_grouped(const plan_launch *launch) {
+  bool grouped = false;
+  for (int i = 0; i < launch->n_grid; i++) grouped |= launch->grid[i].axis == PLAN_AXIS_EXPERTS;
+  return grouped;
+}
+
+static int64_t product(int64_t x, int64_t y) {
+  int64_t xy;
+  return __builtin_mul_overflow(x, y, &xy) ? INT64_MAX : xy;
+}
+
+/* What the launch's pace counts, of a dot: axes batch.., M, N, K. A batch's matrices are all its
+ * own; of experts those count that have rows, which are all experts' together. */
+static pace_shape shape_of(const plan_launch *launch, const llrt_tensor *tensor, int64_t blocks,
+                           int64_t turns) {
+  const int64_t *last = &tensor->shape[tensor->rank - 3];
+  int64_t batch = 1;
+  for (int a = 0; a < tensor->rank - 3; a++) batch = product(batch, tensor->shape[a]);
+  const bool grouped = is_grouped(launch);
+  const int64_t with_rows = grouped ? 1 : batch,
+                matrices = grouped && batch > last[0] ? last[0] : batch;
+  return (pace_shape){.blocks = blocks,
+                      .turns = turns,
+                      .rows = grouped ? bits_ceil_div(last[0], batch > 0 ? batch : 1) : last[0],
+                      .elements = {product(with_rows, product(last[0], last[2])),
+                                   product(matrices, product(last[1], last[2])),
+                                   product(with_rows, product(last[0], last[1]))}};
+}
+
+/* How many blocks share a walk by the pace of their tiles, else by the walk's own rule. */
+static int64_t count_shares(const plan_launch *launch, const plan_run *run, int64_t others) {
+  const plan_walk *walk = &launch->walk;
+  if (launch->pace.units > 0) {
+    const pace_shape shape = shape_of(launch, run->tensors, others, run->turns);
+    return pace_shares(&launch->pace, &shape, walk->least, (int)walk->blocks);
+  }
+  int64_t wanted = walk->blocks / others, most = run->turns / walk->least;
+  if (walk->enough == 0 || wanted * others < walk->enough)
+    wanted = bits_ceil_div(walk->blocks, others);
+  return wanted < most ? wanted : most;
+}
+
 /* The turns of a walk and how blocks share them. The grid without its splits is the run's at splits
  * = 1. */
 static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
@@ -192,10 +234,7 @@ static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
   if (run->turns < 0) return llrt_error(LLRT_UNSUPPORTED, "a walk would take more than 2^62 turns");
   int64_t others = count_positions(&call);
   if (walk->blocks == 0 || run->turns == 0 || others <= 0) return LLRT_OK;
-  int64_t wanted = walk->blocks / others, most = run->turns / walk->least;
-  if (walk->enough == 0 || wanted * others < walk->enough)
-    wanted = bits_ceil_div(walk->blocks, others);
-  int64_t splits = wanted < most ? wanted : most;
+  int64_t splits = count_shares(launch, run, others);
   if (splits > 1) run->share = bits_ceil_div(run->turns, splits);
   run->splits = bits_ceil_div(run->turns, run->share);
   return LLRT_OK;
@@ -204,20 +243,15 @@ static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
 int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, int units) {
   plan_run run = {.tensors = tensor, .n = 1, .turns = 1, .share = 1, .splits = 1, .likely = true};
   const bound_call call = {first, &run, tensor, NULL};
-  const plan_range *range = &first->range;
   if (share_turns(first, &run) != LLRT_OK) return INT64_MAX;
-  int64_t positions = count_positions(&call), turns = run.share, clocks;
-  bool over = positions < 0;
-  if (first->dealt > 0 && positions > 0) { /* a tile's, of which each block has as many */
-    int64_t blocks = dealt_blocks(&call, positions);
-    if (units > blocks) units = (int)blocks;
-    over |= __builtin_mul_overflow(turns, positions, &turns);
-    turns = bits_ceil_div(bits_ceil_div(turns, units), bits_ceil_div(positions, units));
-  }
-  over = over || __builtin_mul_overflow(turns, range->turn_clocks, &clocks);
-  over = over || __builtin_mul_overflow(bits_ceil_div(positions, units),
-                                        clocks + range->tile_clocks, &clocks);
-  return over ? INT64_MAX : clocks + range->more_clocks;
+  int64_t splits = run.splits;
+  run.splits = 1;
+  int64_t blocks = count_positions(&call);
+  if (first->cluster > 0) blocks = product(blocks, first->cluster);
+  if (blocks < 0) return INT64_MAX;
+  const pace_shape shape = shape_of(first, tensor, blocks, run.turns);
+  bool dealt = first->dealt > 0 && dealt_blocks(&call, blocks) > 1;
+  return pace_clocks(&first->pace, &shape, splits, dealt, units);
 }
 
 double plan_launch_covered_bytes(const plan_launch *launch, const llrt_tensor *tensors,
@@ -431,19 +465,13 @@ static int64_t likely_rows(int64_t experts, int64_t all) {
   return mean > 1 ? mean + mean / 2 : mean;
 }
 
-static bool is_of_experts(const plan_launch *launch) {
-  bool grouped = false;
-  for (int i = 0; i < launch->n_grid; i++) grouped |= launch->grid[i].axis == PLAN_AXIS_EXPERTS;
-  return grouped;
-}
-
 const plan_launch *plan_launch_decides(const plan_launch *first, const plan_launch *last) {
-  return is_of_experts(last) ? last : first;
+  return is_grouped(last) ? last : first;
 }
 
 bool plan_launch_takes(const plan_launch *first, const llrt_tensor *source) {
   llrt_tensor one;
-  if (!is_of_experts(first)) return plan_range_takes(&first->range, source);
+  if (!is_grouped(first)) return plan_range_takes(&first->range, source);
   one = *source;
   one.shape[1] = likely_rows(source->shape[0], source->shape[1]);
   return plan_range_takes(&first->range, &one);

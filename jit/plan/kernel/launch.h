@@ -4,6 +4,7 @@
 #ifndef LLRT_JIT_PLAN_KERNEL_LAUNCH_H
 #define LLRT_JIT_PLAN_KERNEL_LAUNCH_H
 
+#include "jit/plan/kernel/pace.h"
 #include "jit/plan/types/description.h"
 
 /* More than any kernel needs: an address and 16 strides of each of 8 tensors; 3 numbers of each
@@ -96,8 +97,8 @@ typedef struct plan_grid_place {
   uint8_t padded; /* as plan_arg.padded */
 } plan_grid_place;
 
-/* When a variant may run. A maximum of 0 is no bound. Of the variants that may run and say how long
- * they take (turn_clocks > 0), the one that is done first runs (plan_launch_clocks). */
+/* When a variant may run. A maximum of 0 is no bound. Of the variants that may run and have a
+ * pace, the one that is done first runs (plan_launch_clocks). */
 #define PLAN_RANGE_REUSE 2
 typedef struct plan_range {
   int64_t min_extent[LLRT_MAX_RANK], max_extent[LLRT_MAX_RANK]; /* by axis */
@@ -106,11 +107,8 @@ typedef struct plan_range {
   uint32_t or_empty;              /* bit a: or axis a has no positions, whatever min_extent says */
   int64_t min_along;              /* of the product of the extents along */
   int64_t min_across, max_across; /* of the product of the extents across */
-  int64_t max_values;  /* > 0: of what the source's first index chooses from; and no more than
-                          PLAN_RANGE_REUSE values for each position along */
-  int64_t turn_clocks; /* of a multiprocessor, for a turn */
-  int64_t tile_clocks; /* for a tile beside its turns */
-  int64_t more_clocks; /* for all beside tiles */
+  int64_t max_values; /* > 0: of what the source's first index chooses from; and no more than
+                         PLAN_RANGE_REUSE values for each position along */
 } plan_range;
 
 /* Positions along some axes that a block walks one after the other, in turns. Where the other axes
@@ -118,7 +116,10 @@ typedef struct plan_range {
  *
  *   splits = ceil(turns / share)
  *   share  = ceil(turns / min(wanted, turns / least))
- *   wanted = blocks / others, rounded down if that leaves `enough` blocks, else up */
+ *   wanted = blocks / others, rounded down if that leaves `enough` blocks, else up
+ *
+ * Where the launch has a pace, that says how many shares take the fewest clocks on `blocks`
+ * multiprocessors, of at least `least` turns each. */
 typedef struct plan_walk {
   int32_t n;                                /* places; 0: nothing is walked */
   uint32_t axes;                            /* bit a: axis a is walked; its extent may be 0 */
@@ -186,6 +187,7 @@ typedef struct plan_launch {
   int32_t stage;      /* number of the kernel in its variant, from 0 */
   int32_t later;      /* how many stages of the variant follow */
   plan_range range;   /* in the first stage: of the variant */
+  plan_pace pace;     /* the same */
   plan_walk walk;
   plan_view view;
   plan_workspace workspace; /* in the first stage: of the variant */

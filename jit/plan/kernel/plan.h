@@ -38,7 +38,7 @@
 #define PLAN_MAX_STEPS 250
 #define PLAN_MAX_VALUES 240
 #define PLAN_MAX_BUFFERS 8
-#define PLAN_MAX_VARIANTS 32 /* kernels of a plan, stages of all variants together */
+#define PLAN_MAX_VARIANTS 48 /* kernels of a plan, stages of all variants together */
 /* Maps of a kernel: the description's, and those that planning adds, of which the operands and the
  * epilogue of a dot have the most. */
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 60)
@@ -167,6 +167,7 @@ typedef struct plan_kernel {
 
   plan_launch launch;
   plan_cost cost;
+  tile_facts tile; /* of a product by tiles: what launch.pace was made of */
 } plan_kernel;
 
 /* The kernels of all variants, one behind the other. A variant is one kernel, or several *stages*
@@ -203,8 +204,8 @@ typedef struct plan_options {
   bool whole_words; /* GPU: a thread loads all of a destination's word: no exchange is needed */
   bool whole_bytes; /* a convert of 4-bit elements that must be loaded one by one is refused */
   int rest_bits; /* low bits of a digit with an upper part in a tile, at most; 0: the planner's */
-  bool wide; /* products: all variants that are right for a shape may run it, and blocks of every
-                tile may share K: candidates to be measured, not a choice */
+  bool wide; /* products: tiles of many more rows than are promised, too: candidates to be measured,
+                not a choice */
   struct plan_trace *trace; /* is told what was tried (jit/plan/cost/trace.h); NULL: nobody is */
 } plan_options;
 

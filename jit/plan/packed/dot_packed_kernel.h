@@ -36,8 +36,6 @@ typedef struct packed_shape {
   int64_t rows;   /* the most rows of D that the shape is for; 0: any number */
   int64_t
       columns; /* the most columns, on a device of PLAN_MEASURED_UNITS multiprocessors; 0: any */
-  int clocks;  /* > 0: predicted clocks of a turn; of the shapes with clocks that fit, the one
-                  that is done first runs */
 } packed_shape;
 
 /* An operand on its way from memory to the product: through a ring in shared memory that copies

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "jit/plan/cost/trace.h"
 #include "jit/plan/dot/dot.h"
+#include "jit/plan/dot/tile_pace.h"
 #include "jit/plan/packed/packed.h"
 #include "jit/plan/stages/stages.h"
 #include "jit/plan/types/dot_packed.h"
@@ -127,17 +128,40 @@ static bool is_other(const packed_shape *shape) {
   return shape->deal || shape->rounds || shape->own > 0;
 }
 
-/* Turns that became shorter take less. */
-static void count_clocks(const packed *p, const packed_shape *shape, const plan_tuning *tuning,
-                         plan_range *range) {
-  range->turn_clocks = shape->clocks >> (shape->k - p->shape.k);
-  range->tile_clocks = shape->deal     ? tuning->packed_dealt_tile_clocks
-                       : shape->rounds ? tuning->packed_round_tile_clocks
-                                       : tuning->packed_tile_clocks;
-  range->more_clocks = shape->deal     ? tuning->packed_deal_clocks
-                       : shape->rounds ? tuning->packed_rounds_clocks
-                                       : 0;
-  range->min_extent[packed_axis(&p->job, PACKED_K)] = is_other(shape);
+static tile_kind kind_of(const packed_shape *shape) {
+  return shape->producers ? TILE_PRODUCED : shape->warpgroups ? TILE_GROUPS : TILE_WARPS;
+}
+
+/* Bits of memory for each element of B, with its part of a scale and a zero point. */
+static double weight_bits(const packed *p) {
+  const llrt_tensor *tensors = p->job.desc.tensors;
+  double bits = llrt_dtype_bits(tensors[p->operand[PACKED_WEIGHTS].tensor].dtype);
+  for (int i = PACKED_SCALES; i <= PACKED_ZEROS; i++) {
+    int tensor = p->operand[i].tensor;
+    if (tensor >= 0) bits += (double)llrt_dtype_bits(tensors[tensor].dtype) / (1 << p->scale_bits);
+  }
+  return bits;
+}
+
+static void set_pace(const packed *p, plan_kernel *kernel) {
+  const packed_shape *shape = &p->shape;
+  const llrt_tensor *tensors = p->job.desc.tensors;
+  kernel->tile = (tile_facts){
+      .kind = kind_of(shape),
+      .positions = {shape->own ? shape->own : 1 << shape->m, 1 << shape->n,
+                    1 << (shape->k + shape->warps[PACKED_K] - shape->cluster)},
+      .cluster = 1 << shape->cluster,
+      .resident = bits_max(shape->resident, 1),
+      .slots = shape->slots,
+      .groups = shape->warpgroups ? 1 << (shape->warps[PACKED_N] - 2) : 0,
+      .bits = {llrt_dtype_bits(tensors[p->operand[PACKED_ROWS].tensor].dtype), weight_bits(p),
+               llrt_dtype_bits(tensors[p->job.tensor[LLRT_DOT_D]].dtype)},
+      .bytes = p->bytes,
+      .short_sums = p->short_sums,
+      .rounds = shape->rounds,
+      .dealt = shape->deal};
+  tile_pace(&kernel->tile, &kernel->launch.pace);
+  kernel->launch.range.min_extent[packed_axis(&p->job, PACKED_K)] = is_other(shape);
 }
 
 /* "packed, 128 rows, 4096 columns: tile 128 x 128, turns of 128 along K, dealt". */
@@ -152,19 +176,55 @@ static void name_shape(const packed_shape *shape, int64_t columns, char what[PLA
                            : "");
 }
 
+/* ---- by their paces ---- */
+
+#define LEAST_ROWS 8  /* of a tile */
+#define WASTED_ROWS 2 /* tiles have at most so many times as many rows as are promised */
+
+/* Of the tiles with a pace a shape takes the one that is done first. */
+static llrt_status plan_tiles(packed *p, const plan_target *target, const plan_options *options,
+                              plan *out) {
+  const packed_shape_list *shapes = &packed_tiles;
+  const packed begin = *p;
+  const int64_t rows = p->job.desc.promises[0].shape[packed_axis(&p->job, PACKED_M)].max;
+  const bool few = rows > 0 && rows < INT32_MAX / WASTED_ROWS && !(options && options->wide);
+  out->n_variants = 0;
+  for (int i = 0; i < shapes->n && out->n_variants < PLAN_MAX_VARIANTS; i++) {
+    const packed_shape *shape = &shapes->shape[i];
+    const int64_t most = few ? bits_max((int)rows, LEAST_ROWS) * WASTED_ROWS : INT32_MAX;
+    plan_kernel *kernel = &out->variant[out->n_variants];
+    char what[PLAN_ATTEMPT_NAME];
+    name_shape(shape, 0, what);
+    if ((int64_t)1 << shape->m > most) {
+      plan_refused(options, NULL, what, "as many rows are not promised");
+      continue;
+    }
+    *p = begin;
+    llrt_status status = plan_shape(p, shape, target, options, kernel);
+    plan_refused_by(options, status, what);
+    if (status == LLRT_UNSUPPORTED) continue;
+    LLRT_TRY(status);
+    plan_taken(options, kernel, "%s", what);
+    set_pace(p, kernel);
+    out->n_variants++;
+  }
+  return out->n_variants > 0 ? LLRT_OK
+                             : llrt_error(LLRT_UNSUPPORTED, "no tile of packed weights fits");
+}
+
+/* ---- by tables ---- */
+
 /* Why a shape is not for rows of experts; NULL: it is. There are blocks enough whatever the columns
  * are, all in one stage, and an expert's rows begin where they do. */
 static const char *not_of_experts(const packed *p, const packed_shape *shape) {
   if (dot_grouped_axis(&p->job.desc.dot) < 0) return NULL;
-  return shape->deal                        ? "turns of experts' tiles are not dealt"
-         : shape->own                       ? "experts' rows are cut at powers of two"
-         : shape->columns && !shape->rounds ? "experts make blocks enough"
+  return shape->columns && !shape->rounds                  ? "experts make blocks enough"
          : packed_casts_rows(p) && shape->m >= CAST_BEFORE ? "rows would be cast by a stage before"
                                                            : NULL;
 }
 
-/* Shapes for few columns are left out where they are not needed, or not to be had, or rows of 8
- * bits have their own. */
+/* Of those without a pace each serves as many rows, and columns, as it says. Those for few columns
+ * are left out where they are not needed, or not to be had, or rows of 8 bits have their own. */
 static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
                                const plan_target *target, const plan_options *options, plan *out) {
   const int first = packed_axis(&p->job, 0);
@@ -173,22 +233,17 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
   int64_t covered = 0; /* rows that the shapes so far take, however many columns there are */
   bool all = false;
   out->n_variants = 0;
-  const bool wide = options && options->wide; /* no limits, but those of a plan */
-  for (int i = 0; i < shapes->n && (!all || wide); i++) {
+  for (int i = 0; i < shapes->n && !all; i++) {
     const packed_shape *shape = &shapes->shape[i];
     plan_kernel *kernel = &out->variant[out->n_variants];
     const packed_shape *wanted = shape_for(&begin, shape);
     bool grouped = dot_grouped_axis(&begin.job.desc.dot) >= 0;
     const int64_t columns = shape->columns && !grouped ? plan_for_units(target, shape->columns) : 0;
-    bool measured =
-        shape->clocks > 0 && !packed_casts_rows(&begin); /* else another stage is before */
     char what[PLAN_ATTEMPT_NAME];
     name_shape(wanted, columns, what);
-    const char *experts = not_of_experts(&begin, shape);
+    const char *experts = not_of_experts(p, shape);
     const char *left_out =
-        experts                        ? experts
-        : is_other(shape) && !measured ? "another stage is before it: its clocks are not known"
-        : wide                         ? NULL
+        experts                                      ? experts
         : columns && extents[PACKED_N].min > columns ? "N is promised to be longer"
         : columns && wanted != shape                 ? "rows of 8 bits have a shape of their own"
         : shape->rows > 0 && shape->rows <= covered  ? "a shape before it takes as many rows"
@@ -197,22 +252,21 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
       plan_refused(options, NULL, what, "%s", left_out);
       continue;
     }
-    if (out->n_variants + 2 > PLAN_MAX_VARIANTS && wide) return LLRT_OK;
     if (out->n_variants + 2 > PLAN_MAX_VARIANTS)
       return llrt_error(LLRT_INTERNAL, "a plan of more than %d kernels", PLAN_MAX_VARIANTS);
     *p = begin;
     int kernels = 0;
     llrt_status status = plan_variant(p, wanted, target, options, kernel, &kernels);
     plan_refused_by(options, status, what);
-    if (status == LLRT_UNSUPPORTED && (wide || shape->columns || shape->deal)) continue;
+    if (status == LLRT_UNSUPPORTED && shape->columns) continue; /* there are others */
     LLRT_TRY(status);
     plan_taken(options, kernel + kernels - 1, "%s", what);
     out->n_variants += kernels;
     bool any_columns = is_within(&extents[PACKED_N], columns);
-    if (measured) count_clocks(p, shape, target->tuning, &kernel->launch.range);
+    if (is_other(shape)) kernel->launch.range.min_extent[first + PACKED_K] = 1;
     all = !is_other(shape) && any_columns && is_within(&extents[PACKED_M], shape->rows);
     if (any_columns && !is_other(shape)) covered = shape->rows;
-    if (!all && !wide) {
+    if (!all) {
       kernel->launch.range.max_extent[first + PACKED_M] = shape->rows;
       kernel->launch.range.max_extent[first + PACKED_N] = columns;
     }
@@ -233,11 +287,13 @@ llrt_status plan_dot_packed_make(const op_description *desc, const plan_target *
   else {
     const packed begin = *p;
     bool groups = packed_instruction(p, target, true, 6) >= 0;
-    const packed_shape_list *shapes = p->bytes ? &packed_byte_shapes : &packed_group_shapes;
     if (!groups)
       plan_refused(options, NULL, "packed weights by warpgroups",
                    "%s has no warpgroups' instruction for these types", target->name);
-    status = groups ? plan_shapes(p, shapes, target, options, out) : LLRT_UNSUPPORTED;
+    status = !groups ? LLRT_UNSUPPORTED
+             : packed_casts_rows(p) || dot_grouped_axis(&p->job.desc.dot) >= 0
+                 ? plan_shapes(p, &packed_table_shapes, target, options, out)
+                 : plan_tiles(p, target, options, out);
     if (status == LLRT_UNSUPPORTED) {
       *p = begin;
       status = plan_shapes(p, &packed_warp_shapes, target, options, out);

@@ -19,10 +19,7 @@
       .scan_thread_bits = 4, .scan_turn_thread_bytes = 128, .scan_warp_bits = 3, \
       .rows_row_bits = 5, .rows_flat_bits = 3, .rows_thread_bits = 4, .rows_warp_bits = 2, \
       .rows_walk_bits = 5, .rows_walk_warp_bits = 4, .rows_looped_numbers = 32, \
-      .dot_unit_warp_bits = 3, .dot_tile_clocks = 1500, .dot_split_clocks = 20000, \
-      .dot_least_copied = 256, .packed_tile_clocks = 4000, .packed_round_tile_clocks = 2000, \
-      .packed_rounds_clocks = 2500, .packed_dealt_tile_clocks = 12000, \
-      .packed_deal_clocks = 50000, .packed_dealt_turns = 4
+      .dot_unit_warp_bits = 3, .dot_least_copied = 256, .packed_dealt_turns = 4
 
 const plan_tuning plan_tuning_nvidia = {.targets = "sm_80, sm_89, sm_90, sm_90a",
                                         GPU,

@@ -194,25 +194,10 @@
     "of a share of K at least: a result's way through the workspace costs " \
     "about as much", \
     "unmeasured, from abd3122") \
-  X(int64_t, dot_tile_clocks, "clocks", "of a tile of warpgroups beside its turns", \
-    "unmeasured, from abbb11d") \
-  X(int64_t, dot_split_clocks, "clocks", "of a second stage and the workspace", \
-    "unmeasured, from abbb11d") \
   X(int, dot_least_copied, "positions of M, N and K", \
     "from which on copies of operands for warpgroups cost " \
     "less than they gain", \
     "unmeasured, from 1f1e472") \
-  X(int64_t, packed_tile_clocks, "clocks", "of a tile of packed weights beside its turns", \
-    "unmeasured, from 916bd89") \
-  X(int64_t, packed_round_tile_clocks, "clocks", "the same in rounds", "unmeasured, from 3962207") \
-  X(int64_t, packed_rounds_clocks, "clocks", "of rounds beside their tiles", \
-    "unmeasured, from 3962207") \
-  X(int64_t, packed_dealt_tile_clocks, "clocks", "of a tile whose turns are dealt", \
-    "unmeasured, from 916bd89") \
-  X(int64_t, packed_deal_clocks, "clocks", \
-    "of dealing: blocks out of step, and sums on their way through " \
-    "memory", \
-    "unmeasured, from 916bd89") \
   X(int, packed_dealt_turns, "turns", "of a block at least where turns are dealt", \
     "unmeasured, from ba96306")
 

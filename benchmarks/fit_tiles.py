@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Fits the constants of the model of tiles (jit/plan/kernel/pace.h) to measurements, and says how good its choices are.
+
+  llrt-bench tiles --shapes models >> tiles.jsonl       on a device: every kernel that may run a product
+  benchmarks/fit_tiles.py tiles.jsonl [...]             the choices of the constants that there are
+  benchmarks/fit_tiles.py tiles.jsonl [...] --fit --write jit/plan/dot/tile_constants.h
+  benchmarks/fit_tiles.py tiles.jsonl [...] --markdown  a table: predicted beside measured, chosen beside best
+
+The fit is a search along one constant after the other. What is made small is the square of log(predicted / measured), of which
+candidates near a shape's best count most, and the quotient of the chosen candidate's time and the best one's. Needs numpy."""
+
+import argparse
+import json
+import math
+import os
+import re
+
+import numpy as np
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HEADER = os.path.join(ROOT, "jit", "plan", "dot", "tile_constants.h")
+KINDS = ("warps", "groups", "produced", "dense", "swapped")
+FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares".split()
+UNITS = 132
+
+# name, first value, what it is
+CONSTANTS = [(f"{what}_{kind}", first, text.format(kind))
+             for what, text, firsts in (
+                 ("macs", "products of a clock of 16-bit elements, {}", (660, 2100, 2500, 2000, 2000)),
+                 ("decode", "warps' instructions for 8 decoded weights, {}", (18, 28, 30, 0, 0)),
+                 ("tile", "clocks of a tile of 128 x 128 beside its turns, {}", (4400, 6000, 4000, 2000, 2000)))
+             for kind, first in zip(KINDS, firsts)] + [
+    ("join", 700, "clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block"),
+    ("fetch", 60, "bytes of a clock that a multiprocessor fetches through the second-level cache"),
+    ("latency", 1400, "clocks from a copy's beginning to its end"),
+    ("turn", 100, "clocks of a turn beside products and copies"),
+    ("rounds", 0.6, "of a tile's clocks, where the next one begins meanwhile"),
+    ("cluster", 1400, "clocks of sums that a cluster's blocks join, for each doubling of these"),
+    ("start", 500, "clocks of a run: fills and drains"),
+    ("deal", 18000, "clocks of dealt turns: blocks out of step, sums through memory"),
+    ("second", 3000, "clocks of a second stage"),
+    ("partial", 0.02, "clocks of a share's result there, of the whole device"),
+    ("memory", 1600, "bytes of a clock from memory, of the whole device"),
+    ("hidden", 0.3, "of what is shorter of memory's time and tiles', times its share of the longer, that does not hide"),
+    ("clusters2", 132, "multiprocessors that clusters of 2 fill"),
+    ("clusters4", 116, "of 4"),
+    ("clusters8", 104, "of 8"),
+]
+FIXED = {"decode_dense", "decode_swapped"}
+MOST = {f"macs_{kind}": 2048 for kind in KINDS[3:]} | {"macs_produced": 2300, "macs_groups": 2300, "clusters2": 132.4}
+NAMES = [name for name, _, _ in CONSTANTS]
+MHZ = 1650
+LAUNCH = 6.0  # microseconds of a launch that does nothing, as benches time; no part of the model
+
+
+class Measured:
+    """Candidates of all shapes, a number or an array for each."""
+
+    def __init__(self, paths):
+        rows, self.shapes, known = [], [], {}
+        candidates = {}
+        for path in paths:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                for line in file:
+                    if not line.startswith("{"):
+                        continue
+                    try:
+                        row = json.loads(line)
+                    except ValueError:
+                        continue  # cut off
+                    if "candidates" in row:
+                        candidates = row["candidates"]
+                    if "times" in row:
+                        known[row["kind"], tuple(row["shape"])] = (candidates, row["times"])
+        for number, ((kind, shape), (candidates, times)) in enumerate(known.items()):
+            self.shapes.append((kind, shape))
+            for name, shares, blocks, turns, us, least, *wrong in times:
+                if us > 0 and not wrong and name in candidates:
+                    rows.append([number, *shape, shares, blocks, turns, us, least, *candidates[name]])
+        columns = "shape M N K S blocks turns us least".split() + FACTS
+        table = np.array(rows, dtype=float)
+        self.column = {name: table[:, i] for i, name in enumerate(columns)}
+        self.number = self.column["shape"].astype(int)
+        self.best = np.full(len(self.shapes), 1e30)
+        np.minimum.at(self.best, self.number, self.column["us"])
+
+
+def predict(c, x):
+    """Clocks of every candidate, as pace_clocks and tile_pace compute them; c: columns, x: constants by name."""
+    kind = c["kind"].astype(int)
+    of = lambda what: np.array([x[f"{what}_{k}"] for k in KINDS])[kind]
+    units = np.select([c["cluster"] <= 1, c["cluster"] == 2, c["cluster"] == 4],
+                      [UNITS, x["clusters2"], x["clusters4"]], x["clusters8"])
+    area = c["m"] * c["n"] / 16384
+    product = c["m"] * c["n"] * c["k"] / (of("macs") * (1 + c["bytes"])) + c["short"] * x["join"] * area / np.maximum(c["groups"], 1)
+    decode = c["n"] * c["k"] / 8 * of("decode") / 128
+    busy = np.cbrt(product ** 3 + decode ** 3)
+    fetch = (c["n"] * c["k"] * c["bits_b"] + np.minimum(c["m"], c["M"]) * c["k"] * c["bits_a"]) / 8 / x["fetch"]
+    tile = of("tile") * np.sqrt(area) * np.where(c["rounds"] > 0, x["rounds"], 1) + \
+        np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * x["cluster"]
+    start = x["start"] + c["dealt"] * x["deal"] + c["shares"] * x["second"]
+    turn = lambda beside: np.maximum(np.maximum(busy * beside, fetch * beside), x["latency"] / c["slots"]) + x["turn"]
+    blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])
+    beside = np.minimum(c["resident"], np.ceil(blocks / units))
+    tiles = np.ceil(blocks / (units * c["resident"])) * (turns * turn(beside) + tile)
+    positions = np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"])
+    dealt = np.ceil(positions * turns / units) * turn(1) + np.ceil(positions / units) * tile
+    tiles = np.where(c["dealt"] > 0, dealt, tiles) + start + \
+        np.where(c["S"] > 1, c["M"] * c["N"] * c["S"] * x["partial"], 0)
+    memory = (c["M"] * c["K"] * c["bits_a"] + c["N"] * c["K"] * c["bits_b"] + c["M"] * c["N"] * c["bits_d"]) / 8 / x["memory"]
+    more, less = np.maximum(tiles, memory), np.minimum(tiles, memory)
+    return more + less * less * x["hidden"] / more
+
+
+def microseconds(c, x):
+    return LAUNCH + predict(c, x) / MHZ
+
+
+def chosen(measured, times):
+    """Of each shape the candidate that is predicted to be the fastest, and the one that is."""
+    for number in range(len(measured.shapes)):
+        own = np.flatnonzero(measured.number == number)
+        yield own[np.argmin(times[own])], own[np.argmin(measured.column["us"][own])]
+
+
+def quotients(measured, times):
+    us = measured.column["us"]
+    return np.array([us[c] / us[b] for c, b in chosen(measured, times)])
+
+
+def loss(measured, weights, x):
+    times = microseconds(measured.column, x)
+    off = np.log(times / measured.column["us"])
+    return float(np.sum(weights * np.minimum(off * off, 0.3)) / np.sum(weights)) + \
+        0.1 * float(np.mean(np.minimum(np.log(quotients(measured, times)), 0.4)))
+
+
+def fit(measured, x, rounds):
+    near = measured.column["us"] / measured.best[measured.number]
+    weights = np.where(near < 1.6, near ** -6.0, 0.01)
+    step = {name: 0.2 for name in NAMES if name not in FIXED}
+    least = loss(measured, weights, x)
+    for _ in range(rounds):
+        for name in step:
+            for factor in (1 + step[name], 1 / (1 + step[name])):
+                other = dict(x, **{name: min(x[name] * factor, MOST.get(name, math.inf))})
+                now = loss(measured, weights, other)
+                if now < least:
+                    x, least, step[name] = other, now, step[name] * 1.3
+                    break
+            else:
+                step[name] *= 0.6
+    return x, least
+
+
+def read_constants(path):
+    with open(path, encoding="utf-8") as file:
+        found = dict(re.findall(r"#define TILE_(\w+) ([0-9.e+-]+)", file.read()))
+    return {name: float(found[name.upper()]) for name in NAMES}
+
+
+def write_constants(path, x):
+    lines = ["/* Constants of the model of tiles: written by benchmarks/fit_tiles.py, not by hand. */",
+             "#ifndef LLRT_JIT_PLAN_DOT_TILE_CONSTANTS_H", "#define LLRT_JIT_PLAN_DOT_TILE_CONSTANTS_H", ""]
+    for name, _, text in CONSTANTS:
+        lines += [f"/* {text[0].upper() + text[1:]}. */", f"#define TILE_{name.upper()} {x[name]:.6g}"]
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines + ["", "#endif", ""]))
+
+
+def describe(c, i):
+    text = f"{KINDS[int(c['kind'][i])]} {int(c['m'][i])}x{int(c['n'][i])}x{int(c['k'][i])}"
+    for name, word in (("cluster", ", clusters of {}"), ("S", ", {} shares")):
+        text += word.format(int(c[name][i])) if c[name][i] > 1 else ""
+    return text + (", dealt" if c["dealt"][i] else "")
+
+
+def report(measured, x, markdown, all_rows):
+    c, times = measured.column, microseconds(measured.column, x)
+    rows = []
+    for (kind, shape), (i, b) in zip(measured.shapes, chosen(measured, times)):
+        own = measured.number == c["shape"][i]
+        near = own & (c["us"] < 1.3 * c["us"][b])
+        off = math.exp(float(np.median(np.abs(np.log(times[near] / c["us"][near])))))
+        rows.append((c["us"][i] / c["us"][b], kind, shape, i, b, off))
+    form = "| {} | {:.1f} | {:.1f} | {:.1f} | {:.3f} | {:.2f} | {} | {} |" if markdown else \
+        "{:44} {:9.1f} {:9.1f} {:9.1f} {:7.3f} {:6.2f}  {} | {}"
+    if markdown:
+        print("| product | predicted us | chosen, us | best, us | chosen / best | predictions off by | chosen | best |")
+        print("|---|---|---|---|---|---|---|---|")
+    for quotient, kind, shape, i, b, off in rows if all_rows or markdown else sorted(rows, reverse=True, key=lambda r: r[0])[:20]:
+        print(form.format(f"{kind} {'x'.join(map(str, shape))}", times[i], c["us"][i], c["us"][b], quotient, off,
+                          describe(c, i), "the same" if i == b else describe(c, b)))
+    for kind in sorted({row[1] for row in rows}):
+        q = np.array([row[0] for row in rows if row[1] == kind])
+        print(f"\n{kind}: {len(q)} shapes, chosen / best has the geometric mean {np.exp(np.mean(np.log(q))):.3f}, at most {q.max():.3f}; "
+              f"within 1.05 {np.mean(q <= 1.05):.3f}, within 1.12 {np.mean(q <= 1.12):.3f}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", nargs="+")
+    parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--rounds", type=int, default=60, help="of the search")
+    parser.add_argument("--write", help="write the constants there")
+    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--all", action="store_true", help="every shape, not the twenty worst choices")
+    given = parser.parse_args()
+    measured = Measured(given.files)
+    x = read_constants(HEADER) if os.path.exists(HEADER) else {name: float(first) for name, first, _ in CONSTANTS}
+    if given.fit:
+        x, least = fit(measured, x, given.rounds)
+        print(f"loss {least:.5f}")
+    if given.write:
+        write_constants(given.write, x)
+    report(measured, x, given.markdown, given.all)
+
+
+main()

@@ -1,0 +1,65 @@
+/* See pace.h. */
+#include "jit/plan/kernel/pace.h"
+
+#include "base/bits.h"
+
+/* Longer times are all the same. */
+#define LONGEST ((int64_t)1 << 40)
+
+static int64_t longest(int64_t x, int64_t y) { return x > y ? x : y; }
+static int64_t shortest(int64_t x, int64_t y) { return x < y ? x : y; }
+
+/* The product, or LONGEST. */
+static int64_t times(int64_t x, int64_t y) {
+  int64_t product;
+  return __builtin_mul_overflow(x, y, &product) ? LONGEST : shortest(product, LONGEST);
+}
+
+/* Clocks of what takes part / scale of a clock each. */
+static int64_t part_of(int64_t n, int64_t part, int64_t scale) {
+  return shortest((int64_t)((__int128)n * part / scale), LONGEST);
+}
+
+/* Of a turn, with so many blocks beside each other on a multiprocessor. */
+static int64_t turn_clocks(const plan_pace *pace, const pace_shape *shape, int64_t beside) {
+  int64_t rows = shortest(pace->rows, shape->rows),
+          fetch = pace->fetch + pace->fetch_row * rows / PACE_PART;
+  return longest(longest(pace->busy * beside, fetch * beside), pace->least) + pace->more;
+}
+
+/* Of multiprocessors, without memory. */
+static int64_t tile_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shares,
+                           bool dealt, int64_t units) {
+  int64_t blocks = times(shape->blocks, shares), turns = bits_ceil_div(shape->turns, shares);
+  if (dealt)
+    return times(bits_ceil_div(times(blocks, turns), units), turn_clocks(pace, shape, 1)) +
+           times(bits_ceil_div(blocks, units), pace->tile);
+  int64_t beside = shortest(pace->resident, bits_ceil_div(blocks, units)),
+          rounds = bits_ceil_div(blocks, times(units, pace->resident));
+  return times(rounds, times(turns, turn_clocks(pace, shape, beside)) + pace->tile);
+}
+
+int64_t pace_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shares, bool dealt,
+                    int units) {
+  int64_t own = longest((int64_t)units * pace->units / PACE_UNITS, 1), memory = 0,
+          tiles = tile_clocks(pace, shape, shares, dealt, own) + pace->start;
+  for (int i = 0; i < 3; i++)
+    memory += part_of(shape->elements[i], pace->memory[i], PACE_PART * PACE_PART);
+  memory = times(memory, PACE_UNITS) / units;
+  if (shares > 1)
+    tiles += part_of(times(shape->elements[2], shares), pace->partial, PACE_PART * PACE_PART);
+  int64_t more = longest(tiles, memory), less = shortest(tiles, memory);
+  return more + part_of(less, less * pace->hidden / PACE_PART, longest(more, 1));
+}
+
+int64_t pace_shares(const plan_pace *pace, const pace_shape *shape, int64_t least, int units) {
+  int64_t full = shortest(shape->turns / longest(least, 1), units / longest(shape->blocks, 1)),
+          best = 1, clocks = INT64_MAX;
+  for (int64_t of = 1; of <= 3 && full > 1; of++) {
+    int64_t shares = bits_ceil_div(full, of), own = pace_clocks(pace, shape, shares, false, units);
+    if (own >= clocks) continue;
+    clocks = own;
+    best = shares;
+  }
+  return best;
+}

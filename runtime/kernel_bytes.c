@@ -299,11 +299,16 @@ static void get_walk(reader *in, plan_walk *walk) {
   walk->results = get_size(in);
 }
 
+/* Products of two fields, and of one with a time, are to fit 64 bits (pace.c). */
+#define MAX_PACE (1 << 30)
+#define MAX_HIDDEN (1 << 16)
+
 static void get_pace(reader *in, plan_pace *pace) {
   int64_t field[PACE_FIELDS];
-  for (int i = 0; i < PACE_FIELDS; i++) field[i] = get_size(in);
+  for (int i = 0; i < PACE_FIELDS; i++) field[i] = get_within(in, 0, MAX_PACE);
   memcpy(pace, field, sizeof field);
-  if (pace->units > 0 && pace->resident == 0) in->bad = true; /* which rounds are divided by */
+  in->bad |= pace->hidden > MAX_HIDDEN || pace->resident > MAX_ROUNDS ||
+             (pace->units > 0 && pace->resident == 0);
 }
 
 static void get_view(reader *in, const storage_set *set, plan_view *view, int regions) {

@@ -192,7 +192,7 @@ Test(dot_group, by_warps) {
   }
 }
 
-/* Every kernel that a shape may take. */
+/* Every kernel that a shape may take, in one of the problems each. */
 Test(dot_group, tiles, .timeout = 120) {
   static const dot_problem shapes[] = {
       {SHAPE(72, 72, 136), TYPES(BF16, BF16), LIES("", "col_major")},
@@ -203,9 +203,11 @@ Test(dot_group, tiles, .timeout = 120) {
     char why[400];
     cr_assert(dot_bench_make(&shapes[i], 3 + i, &bench), "%s", llrt_last_error());
     cr_assert(plan_group(&bench), "%zu", i);
+    size_t number = 0;
     for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
       const int multiplies = v + (is_group(&made.variant[v]) ? 0 : made.variant[v].launch.later);
       cr_assert(is_group(&made.variant[multiplies]), "%zu: variant %d", i, v);
+      if (number++ % (sizeof shapes / sizeof *shapes) != i) continue;
       memset(bench.part[LLRT_DOT_D].image, 0xee, 2);
       cr_assert_eq(interpret(&made.variant[v], &shapes[i]), LLRT_OK, "%zu, variant %d: %s", i, v,
                    llrt_last_error());

@@ -325,6 +325,23 @@ static LLVMValueRef nvptx_mask_xor(emitter *e, LLVMValueRef x, uint32_t mask, ui
                         3);
 }
 
+static LLVMValueRef nvptx_table_exp2(emitter *e, LLVMValueRef x) {
+  return emit_intrinsic(e, "llvm.nvvm.ex2.approx.ftz.f", NULL, 0, &x, 1);
+}
+
+static LLVMValueRef nvptx_table_rcp(emitter *e, LLVMValueRef x) {
+  return emit_intrinsic(e, "llvm.nvvm.rcp.approx.ftz.f", NULL, 0, &x, 1);
+}
+
+static LLVMValueRef nvptx_unit_share(emitter *e, LLVMValueRef x, float factor, float offset) {
+  char text[64];
+  uint32_t code[2];
+  memcpy(&code[0], &factor, sizeof factor);
+  memcpy(&code[1], &offset, sizeof offset);
+  snprintf(text, sizeof text, "fma.rn.sat.f32 $0, $1, 0f%08X, 0f%08X;", code[0], code[1]);
+  return nvptx_assemble(e, NVPTX_PURE, text, "=f,f", LLVMFloatTypeInContext(e->context), &x, 1);
+}
+
 const emit_target_ops emit_ops_nvptx = {
     .begin = nvptx_begin,
     .end = emit_gpu_end,
@@ -350,6 +367,9 @@ const emit_target_ops emit_ops_nvptx = {
     .decode_pair = nvptx_decode_pair,
     .encode_pair = nvptx_encode_pair,
     .product = nvptx_product,
+    .table_exp2 = nvptx_table_exp2,
+    .table_rcp = nvptx_table_rcp,
+    .unit_share = nvptx_unit_share,
     .meet_warp = nvptx_meet_warp,
     .multiply_pair = nvptx_multiply_pair,
     .mask_xor = nvptx_mask_xor,

@@ -177,6 +177,42 @@ REAL(real_sqrt, REAL_SQRT)
 REAL(real_rcp, REAL_RCP)
 REAL(real_fma, REAL_FMA)
 
+/* .sat: between 0 and 1, NaN to 0. */
+static void real_fma_saturated(const ptx_op *op, const uint64_t *a, const uint64_t *b,
+                               const uint64_t *c, uint64_t *r) {
+  const ptx_type *type = op->type[0];
+  for (int i = 0; i < PTX_LANES; i++) {
+    double x =
+        real_op(REAL_FMA, true, real_of(type, a[i]), real_of(type, b[i]), real_of(type, c[i]));
+    r[i] = bits_of(type, x >= 1 ? 1 : x > 0 ? x : 0, EMU_NEAREST, false);
+  }
+}
+
+/* .approx.ftz: what a GPU's tables give is within two units of the last place; here it is the
+ * nearest number. Numbers that are not normal are zeros, as operands and as results. */
+static uint64_t flushed(const ptx_type *type, uint64_t bits) {
+  return bits & 0x7f800000 || type->bits != 32 ? bits : bits & 0x80000000;
+}
+
+static void near_lanes(const ptx_op *op, double (*of)(double), const uint64_t *a, uint64_t *r) {
+  const ptx_type *type = op->type[0];
+  for (int i = 0; i < PTX_LANES; i++)
+    r[i] = flushed(type, bits_of(type, of(real_of(type, flushed(type, a[i]))), EMU_NEAREST, false));
+}
+
+static double reciprocal(double x) { return 1 / x; }
+
+static void near_exp2(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                      uint64_t *r) {
+  (void)b, (void)c;
+  near_lanes(op, exp2, a, r);
+}
+static void near_rcp(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                     uint64_t *r) {
+  (void)b, (void)c;
+  near_lanes(op, reciprocal, a, r);
+}
+
 /* Both halves of a word. */
 static void pair_lanes(const ptx_op *op, real_kind kind, const uint64_t *a, const uint64_t *b,
                        const uint64_t *c, uint64_t *r) {
@@ -274,6 +310,9 @@ const ptx_form ptx_float_forms[] = {
     REAL_ROW("sqrt rn %R", "ds", real_sqrt),
     REAL_ROW("rcp rn %R", "ds", real_rcp),
     REAL_ROW("fma rn %R", "dsss", real_fma),
+    REAL_ROW("fma rn sat %R", "dsss", real_fma_saturated),
+    REAL_ROW("ex2 approx ftz %R", "ds", near_exp2),
+    REAL_ROW("rcp approx ftz %R", "ds", near_rcp),
     REAL_ROW("mul ?rn %H", "dss", pair_mul),
     REAL_ROW("fma rn %H", "dsss", pair_fma),
     REAL_ROW("min ?NaN %F", "dss", real_min),

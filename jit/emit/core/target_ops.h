@@ -110,6 +110,12 @@ typedef struct emit_target_ops {
    * NULL: there is none. */
   LLVMValueRef (*multiply_pair)(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b,
                                 LLVMValueRef c);
+  /* 2^x and 1 / x of f32 by a table, within two units of the last place; numbers that are not
+   * normal count as 0, and are made 0. NULL (as the next one): the target's are not used. */
+  LLVMValueRef (*table_exp2)(emitter *e, LLVMValueRef x);
+  LLVMValueRef (*table_rcp)(emitter *e, LLVMValueRef x);
+  /* x factor + offset, rounded once, no less than 0 and no more than 1; of NaN 0. */
+  LLVMValueRef (*unit_share)(emitter *e, LLVMValueRef x, float factor, float offset);
   /* Brings the lanes of a warp together that a branch separated. NULL: lanes are never apart. */
   void (*meet_warp)(emitter *e);
   /* i32: how many blocks the launch has. NULL: as `product`. */

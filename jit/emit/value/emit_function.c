@@ -4,92 +4,7 @@
 #include "jit/emit/value/emit_function.h"
 
 #include "expression/operators.h"
-#include "jit/emit/core/builder.h"
-
-typedef struct maker {
-  emitter *e;
-  LLVMBuilderRef b;
-  LLVMTypeRef real, integer; /* of x's shape; integers as wide */
-  bool wide;                 /* f64 */
-  bool moderate;             /* |x| is at most emit_function_moderate */
-} maker;
-
-static LLVMTypeRef shaped(LLVMTypeRef like, LLVMTypeRef scalar) {
-  if (LLVMGetTypeKind(like) != LLVMVectorTypeKind) return scalar;
-  return LLVMVectorType(scalar, LLVMGetVectorSize(like));
-}
-
-static maker maker_of(emitter *e, LLVMTypeRef like, bool wide) {
-  LLVMTypeRef real =
-      wide ? LLVMDoubleTypeInContext(e->context) : LLVMFloatTypeInContext(e->context);
-  return (maker){.e = e,
-                 .b = e->builder,
-                 .real = shaped(like, real),
-                 .integer = shaped(like, wide ? e->i64 : e->i32),
-                 .wide = wide};
-}
-
-static LLVMValueRef number(const maker *m, double x) {
-  LLVMValueRef lanes[EMIT_MAX_LANES];
-  if (LLVMGetTypeKind(m->real) != LLVMVectorTypeKind) return LLVMConstReal(m->real, x);
-  unsigned n = LLVMGetVectorSize(m->real);
-  for (unsigned i = 0; i < n; i++) lanes[i] = LLVMConstReal(LLVMGetElementType(m->real), x);
-  return LLVMConstVector(lanes, n);
-}
-
-static LLVMValueRef whole(const maker *m, int64_t x) { return emit_splat(m->integer, (uint64_t)x); }
-static LLVMValueRef add(const maker *m, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildFAdd(m->b, a, b, "");
-}
-static LLVMValueRef sub(const maker *m, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildFSub(m->b, a, b, "");
-}
-static LLVMValueRef mul(const maker *m, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildFMul(m->b, a, b, "");
-}
-/* a b + c, rounded once. */
-static LLVMValueRef fma_of(const maker *m, LLVMValueRef a, LLVMValueRef b, LLVMValueRef c) {
-  LLVMValueRef args[3] = {a, b, c};
-  LLVMTypeRef type = m->real;
-  return emit_intrinsic(m->e, "llvm.fma", &type, 1, args, 3);
-}
-static LLVMValueRef negative(const maker *m, LLVMValueRef x) { return LLVMBuildFNeg(m->b, x, ""); }
-static LLVMValueRef quotient(const maker *m, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildFDiv(m->b, a, b, "");
-}
-static LLVMValueRef choose(const maker *m, LLVMValueRef c, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildSelect(m->b, c, a, b, "");
-}
-static LLVMValueRef less(const maker *m, LLVMValueRef a, LLVMValueRef b) {
-  return LLVMBuildFCmp(m->b, LLVMRealOLT, a, b, "");
-}
-static LLVMValueRef code_of(const maker *m, LLVMValueRef x) {
-  return LLVMBuildBitCast(m->b, x, m->integer, "");
-}
-static LLVMValueRef of_code(const maker *m, LLVMValueRef code) {
-  return LLVMBuildBitCast(m->b, code, m->real, "");
-}
-static LLVMValueRef size_of(const maker *m, LLVMValueRef x) {
-  return of_code(m,
-                 LLVMBuildAnd(m->b, code_of(m, x), whole(m, m->wide ? INT64_MAX : 0x7FFFFFFF), ""));
-}
-static LLVMValueRef square_root(const maker *m, LLVMValueRef x) {
-  LLVMTypeRef type = m->real;
-  return emit_intrinsic(m->e, "llvm.sqrt", &type, 1, &x, 1);
-}
-
-/* c[0] + c[1] x + …, from the highest power down. */
-static LLVMValueRef polynomial(const maker *m, LLVMValueRef x, const double *c, int n) {
-  LLVMValueRef sum = number(m, c[n - 1]);
-  for (int i = n - 2; i >= 0; i--) sum = fma_of(m, sum, x, number(m, c[i]));
-  return sum;
-}
-
-/* x, but no more than `most` and no less than `least`; NaN stays. */
-static LLVMValueRef limited(const maker *m, LLVMValueRef x, double least, double most) {
-  x = choose(m, less(m, x, number(m, least)), number(m, least), x);
-  return choose(m, less(m, number(m, most), x), number(m, most), x);
-}
+#include "jit/emit/value/function_maker.h"
 
 /* ---- whole numbers ---- */
 
@@ -165,12 +80,14 @@ static void exponential_parts(const maker *m, LLVMValueRef x, LLVMValueRef *part
 
 static LLVMValueRef exponential(const maker *m, LLVMValueRef x) {
   LLVMValueRef part, n;
+  if (m->near) return near_exp(m, x);
   exponential_parts(m, m->moderate ? x : limited(m, x, -125, 90), &part, &n);
   return scaled(m, part, n);
 }
 
 static LLVMValueRef power_of_two(const maker *m, LLVMValueRef x) {
   LLVMValueRef n, integer;
+  if (m->near) return near_exp2(m, x);
   x = limited(m, x, -152, 130);
   n = near_whole(m, x, 1, &integer);
   return scaled(m, small_exp(m, mul(m, sub(m, x, n), number(m, 0.6931471805599453))), integer);
@@ -195,7 +112,8 @@ static logarithm log_parts(const maker *m, LLVMValueRef x) {
   fraction = of_code(m, LLVMBuildAdd(m->b, fraction, whole(m, 0x3F3504F3), ""));
   k = LLVMBuildSub(m->b, k, choose(m, tiny, whole(m, 24), whole(m, 0)), "");
   LLVMValueRef f = sub(m, fraction, number(m, 1));
-  LLVMValueRef s = quotient(m, f, add(m, number(m, 2), f)), z = mul(m, s, s);
+  LLVMValueRef over = add(m, number(m, 2), f);
+  LLVMValueRef s = m->near ? near_quotient(m, f, over) : quotient(m, f, over), z = mul(m, s, s);
   LLVMValueRef rest = mul(m, z, polynomial(m, z, r, 5));
   return (logarithm){
       .f = f, .k = LLVMBuildSIToFP(m->b, k, m->real, ""), .product = mul(m, s, sub(m, f, rest))};
@@ -236,6 +154,7 @@ static LLVMValueRef binary_log(const maker *m, LLVMValueRef x) {
  * branches on a GPU: y = 1 / (1 + e) but for 2^-9 of it, then y (1 + r + r^2) with r = (1 - y) - e
  * y, whose difference is exact where y is at least 1/2. */
 static LLVMValueRef one_over_sum(const maker *m, LLVMValueRef e) {
+  if (m->near) return near_inverse(m, add(m, number(m, 1), e));
   static const double near[] = {0.9982664585113525, -0.9428055286407471, 0.6655056476593018,
                                 -0.2218334674835205};
   LLVMValueRef y = polynomial(m, e, near, 4);
@@ -255,6 +174,7 @@ static LLVMValueRef sigmoid(const maker *m, LLVMValueRef x) {
 static LLVMValueRef silu(const maker *m, LLVMValueRef x) {
   LLVMValueRef part, n, below = less(m, x, number(m, 0)), none = whole(m, 0);
   LLVMValueRef least = whole(m, MAGIC_CODE - 64);
+  if (m->near) return near_silu(m, x);
   if (m->moderate) return mul(m, x, sigmoid(m, x));
   LLVMValueRef low = choose(m, less(m, x, number(m, -125)), number(m, -125), x);
   LLVMValueRef away = negative(m, size_of(m, x));
@@ -325,6 +245,7 @@ static LLVMValueRef gelu_near(const maker *m, LLVMValueRef z) {
   rest = fma_of(m, z, slope, rest);
   maker few = *m;
   few.moderate = true; /* the exponent is above -22 */
+  if (m->near) return mul(m, scaled(&few, near_power(m, rest), n), number(m, 0.522136891213706920));
   return scaled(&few, polynomial(m, rest, power_of, sizeof power_of / sizeof *power_of), n);
 }
 
@@ -388,7 +309,8 @@ LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x) {
   return function_of(e, op, x, false);
 }
 
-double emit_function_moderate(int op) {
+double emit_function_moderate(const emitter *e, int op) {
+  if (e->ops->table_exp2 && op != EXPR_GELU) return 0;
   switch (op) {
   case EXPR_EXP:
   case EXPR_SIGMOID:

@@ -1,5 +1,6 @@
-/* Functions of expressions as arithmetic that every target does alike: sums, products, quotients
- * and roots that are rounded correctly, and integers. docs/expressions.md has their errors. */
+/* Functions of expressions as arithmetic: sums, products, quotients and roots that are rounded
+ * correctly, and integers, which every target does alike; on GPUs of NVIDIA some by its tables
+ * (emit_near.c). docs/expressions.md has their errors. */
 #ifndef LLRT_JIT_EMIT_EMIT_FUNCTION_H
 #define LLRT_JIT_EMIT_EMIT_FUNCTION_H
 
@@ -13,7 +14,7 @@ LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x);
 LLVMValueRef emit_wave(emitter *e, int op, LLVMValueRef x);
 
 /* The largest |x| of f32 of which fewer instructions make the same bits; 0: of none. */
-double emit_function_moderate(int op);
+double emit_function_moderate(const emitter *e, int op);
 /* They: x is no larger, and no NaN. */
 LLVMValueRef emit_function_of_moderate(emitter *e, int op, LLVMValueRef x);
 

@@ -192,7 +192,7 @@ static LLVMValueRef function_of_any(const two_ways *w, int i) {
 
 bool emit_functions(emitter *e, int op, int n, const LLVMValueRef *x, LLVMValueRef *made) {
   two_ways w = {.e = e, .n = n, .op = op, .x = x};
-  double most = emit_function_moderate(op);
+  double most = emit_function_moderate(e, op);
   LLVMValueRef high = NULL;
   if (emit_is_host(e) || n < MANY || most == 0) return false;
   for (int i = 0; i < n; i++) high = joined(e, "llvm.maximum", high, size_of(e, x[i]));

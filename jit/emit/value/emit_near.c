@@ -1,0 +1,78 @@
+/* Functions of f32 by tables of 2^x and 1/x that a GPU has as instructions: fewer operations than
+ * those of emit_function.c, and no two ways for small and large numbers. What the tables give is
+ * the same in all threads, and no other target's. */
+#include "jit/emit/value/function_maker.h"
+
+#include <math.h>
+
+/* From here on the codes of f32 follow each other by 1. */
+#define MAGIC 0x1.8p23
+#define BIAS 127
+#define MOST_POWER 126
+#define LOG2_E 1.4426950408889634
+
+/* Of x factor the nearest whole number n, as far as n + shift lies within MOST_POWER of 0, and
+ * 2^(n + shift). */
+typedef struct parts {
+  LLVMValueRef n, power;
+} parts;
+
+/* A share of 252 is a whole number between 0 and 252, and that behind MAGIC + 1 the exponent of the
+ * power; what is beyond is limited on the way. */
+static parts parts_of(const maker *m, LLVMValueRef x, double factor, int shift) {
+  const double steps = 2 * MOST_POWER;
+  parts p;
+  LLVMValueRef share = m->e->ops->unit_share(m->e, x, (float)(factor / steps),
+                                             (float)((MOST_POWER + shift) / steps));
+  LLVMValueRef moved = fma_of(m, share, number(m, steps), number(m, MAGIC + BIAS - MOST_POWER));
+  p.power = of_code(m, LLVMBuildShl(m->b, code_of(m, moved), whole(m, 23), ""));
+  p.n = sub(m, moved, number(m, MAGIC + BIAS + shift));
+  return p;
+}
+
+/* x log2(e) - n, the factor in two parts. */
+static LLVMValueRef rest_of(const maker *m, LLVMValueRef x, const parts *p) {
+  LLVMValueRef r = fma_of(m, x, number(m, 1.44269502162933349609), negative(m, p->n));
+  return fma_of(m, x, number(m, 1.925963033500011079e-8), r);
+}
+
+LLVMValueRef near_power(const maker *m, LLVMValueRef x) { return m->e->ops->table_exp2(m->e, x); }
+
+/* A product with 2^n is exact, or rounds what is subnormal once. */
+LLVMValueRef near_exp(const maker *m, LLVMValueRef x) {
+  parts p = parts_of(m, x, LOG2_E, 0);
+  return mul(m, near_power(m, rest_of(m, x, &p)), p.power);
+}
+
+LLVMValueRef near_exp2(const maker *m, LLVMValueRef x) {
+  parts p = parts_of(m, x, 1, 0);
+  return mul(m, near_power(m, sub(m, x, p.n)), p.power);
+}
+
+LLVMValueRef near_inverse(const maker *m, LLVMValueRef x) {
+  LLVMValueRef y = m->e->ops->table_rcp(m->e, x);
+  return fma_of(m, y, fma_of(m, negative(m, x), y, number(m, 1)), y);
+}
+
+/* As Markstein 1990: each correction is exact. */
+LLVMValueRef near_quotient(const maker *m, LLVMValueRef a, LLVMValueRef x) {
+  LLVMValueRef y = near_inverse(m, x), q = mul(m, a, y), back = negative(m, x);
+  for (int i = 0; i < 2; i++) q = fma_of(m, fma_of(m, back, q, a), y, q);
+  return q;
+}
+
+/* Of x below 0, x e^x / (1 + e^x), where the power of two is the last factor but one: x e^x may be
+ * normal where e^x is not. -infinity gives what it tends to, -0. */
+LLVMValueRef near_silu(const maker *m, LLVMValueRef x) {
+  enum { SHIFT = 64 };
+  LLVMTypeRef type = m->real;
+  LLVMValueRef away = negative(m, size_of(m, x)), least[2] = {x, number(m, -1000)};
+  LLVMValueRef below = less(m, x, number(m, 0)), one = number(m, 1);
+  parts p = parts_of(m, away, LOG2_E, SHIFT);
+  LLVMValueRef part = mul(m, near_power(m, rest_of(m, away, &p)), number(m, ldexp(1, -SHIFT)));
+  LLVMValueRef inverse = near_inverse(m, fma_of(m, part, p.power, one));
+  LLVMValueRef over = emit_intrinsic(m->e, "llvm.maximum", &type, 1, least, 2);
+  over = mul(m, over, choose(m, below, part, one));
+  over = mul(m, over, choose(m, below, p.power, one));
+  return mul(m, over, inverse);
+}

@@ -367,6 +367,7 @@ const emit_target_ops emit_ops_nvptx = {
     .decode_pair = nvptx_decode_pair,
     .encode_pair = nvptx_encode_pair,
     .product = nvptx_product,
+    .own_memory = true,
     .table_exp2 = nvptx_table_exp2,
     .table_rcp = nvptx_table_rcp,
     .unit_share = nvptx_unit_share,

@@ -135,11 +135,11 @@ static bool run_vector_move(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint
   return true;
 }
 
-/* cvta: shared memory and parameters have their windows in generic addresses; global addresses are
- * the same. */
+/* cvta: shared memory and parameters have their windows in generic addresses; addresses of global
+ * memory and of a thread's own are the same. */
 static bool run_cvta(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   int from = ptx_reg(op, 1, 0);
-  static const uint64_t windows[] = {0, PTX_SHARED_WINDOW, 0, PTX_PARAM_WINDOW};
+  static const uint64_t windows[] = {0, PTX_SHARED_WINDOW, 0, PTX_PARAM_WINDOW, 0};
   bool back = op->choice[0] == 1;
   ptx_lanes value;
   (void)run;
@@ -157,7 +157,7 @@ static bool run_cvta(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
 const ptx_form ptx_control_forms[] = {
     ROW("mov pred", "ds", run_move, PTX_MOVE),
     ROW("mov %D", "vw", run_vector_move, PTX_MOVE),
-    ROW("cvta ?to shared|global|param u64", "ds", run_cvta, PTX_MOVE),
+    ROW("cvta ?to shared|global|param|local u64", "ds", run_cvta, PTX_MOVE),
     ROW("bra ?uni", "l", run_branch, PTX_BRANCH),
     ROW("ret", "", run_exit, PTX_BRANCH),
     ROW("exit", "", run_exit, PTX_BRANCH),

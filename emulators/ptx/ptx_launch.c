@@ -200,6 +200,7 @@ static void start_block(ptx_run *run) {
     ptx_warp *warp = &run->warp[w];
     uint32_t threads = run->grid->threads - (uint32_t)w * PTX_LANES;
     memset(warp->state, PTX_NEVER, (size_t)kernel->n_registers);
+    memset(warp->local_undefined, 0xff, (size_t)PTX_LANES * kernel->local_bytes);
     for (int i = 0; i < kernel->n_constants; i++) {
       warp->state[kernel->constant[i].reg] = PTX_DEFINED;
     }
@@ -272,7 +273,10 @@ static bool warp_init(const ptx_kernel *kernel, ptx_warp *warp, bool apart) {
   warp->state = calloc(n, 1);
   warp->stamp = calloc(n, sizeof *warp->stamp);
   if (apart) warp->ways = calloc((size_t)kernel->n_ops, sizeof *warp->ways);
-  if (!warp->value || !warp->undefined || !warp->state || !warp->stamp || (apart && !warp->ways))
+  warp->local = calloc(PTX_LANES, kernel->local_bytes + 1);
+  warp->local_undefined = calloc(PTX_LANES, kernel->local_bytes + 1);
+  if (!warp->value || !warp->undefined || !warp->state || !warp->stamp || (apart && !warp->ways) ||
+      !warp->local || !warp->local_undefined)
     return false;
   for (int i = 0; i < kernel->n_constants; i++) {
     const ptx_constant *constant = &kernel->constant[i];
@@ -287,6 +291,8 @@ static void run_fini(ptx_run *run) {
     ptx_wgmma_reset(&run->warp[w]);
     free(run->warp[w].ways);
     free(run->warp[w].stamp);
+    free(run->warp[w].local);
+    free(run->warp[w].local_undefined);
     free(run->warp[w].value);
     free(run->warp[w].undefined);
     free(run->warp[w].state);

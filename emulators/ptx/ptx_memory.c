@@ -39,6 +39,19 @@ static uint8_t *locate_shared(ptx_run *run, const ptx_warp *warp, const ptx_op *
   return shared->data + offset;
 }
 
+/* Nobody else has it. */
+static uint8_t *locate_local(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane,
+                             uint64_t offset, int bytes, uint8_t **undefined) {
+  uint64_t own = run->kernel->local_bytes;
+  if (offset > own || (uint64_t)bytes > own - offset) {
+    ptx_fault_at(run, warp, op, lane, offset, EMU_OUT_OF_RANGE,
+                 "%d bytes of a thread's own memory, of which it has %u", bytes, (unsigned)own);
+    return NULL;
+  }
+  *undefined = warp->local_undefined + (uint64_t)lane * own + offset;
+  return warp->local + (uint64_t)lane * own + offset;
+}
+
 uint8_t *ptx_locate(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane, int space,
                     uint64_t address, int bytes, bool write, uint8_t **undefined) {
   bool traced = !(space & PTX_UNTRACED);
@@ -50,6 +63,8 @@ uint8_t *ptx_locate(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int la
     ptx_fault_at(run, warp, op, lane, address, EMU_MISALIGNED, "%d bytes", bytes);
     return NULL;
   }
+  if (space == PTX_LOCAL || (space == PTX_GENERIC && address & PTX_LOCAL_WINDOW))
+    return locate_local(run, warp, op, lane, address & ~PTX_LOCAL_WINDOW, bytes, undefined);
   if (space == PTX_CLUSTER && address >> PTX_CLUSTER_SHIFT)
     return ptx_locate_cluster(run, warp, op, lane, address, bytes, write, undefined);
   if (space == PTX_SHARED || space == PTX_CLUSTER ||
@@ -130,9 +145,11 @@ static void count_shared(ptx_run *run, const uint64_t *address, uint32_t mask, i
   }
 }
 
-/* Generic accesses count by where the first lane's address lies. */
+/* Generic accesses count by where the first lane's address lies; those of a thread's own memory do
+ * not. */
 static void count(ptx_run *run, const uint64_t *address, uint32_t mask, int bytes, int space,
                   bool write) {
+  if (address[__builtin_ctz(mask)] & PTX_LOCAL_WINDOW) return;
   bool shared = space == PTX_SHARED || space == PTX_CLUSTER ||
                 (space == PTX_GENERIC && address[__builtin_ctz(mask)] >= PTX_SHARED_WINDOW);
   (shared ? count_shared : count_global)(run, address, mask, bytes, write);
@@ -141,7 +158,7 @@ static void count(ptx_run *run, const uint64_t *address, uint32_t mask, int byte
 /* ---- ld and st ---- */
 
 /* The alternatives of the tables below. */
-#define SPACE "?global|shared|shared::cta|shared::cluster"
+#define SPACE "?global|shared|shared::cta|shared::cluster|local"
 #define CACHE \
   "?ca|cg|cs|lu|cv|wb|wt ?L1::no_allocate|L1::evict_first|L1::evict_last|L1::evict_normal"
 enum { CHOICE_ORDER = 0, CHOICE_SCOPE = 1, CHOICE_SPACE = 2, CHOICE_VECTOR = 6 };
@@ -149,9 +166,17 @@ enum { LOAD_RELAXED = 3 }; /* of ?weak|volatile|relaxed|acquire */
 enum { SCOPE_SYSTEM = 4 }; /* of ?cta|cluster|gpu|sys */
 
 static int space_of(const ptx_op *op, int choice) {
-  static const int spaces[] = {PTX_GENERIC, PTX_GLOBAL, PTX_SHARED, PTX_SHARED, PTX_CLUSTER};
+  static const int spaces[] = {PTX_GENERIC, PTX_GLOBAL,  PTX_SHARED,
+                               PTX_SHARED,  PTX_CLUSTER, PTX_LOCAL};
   return spaces[op->choice[choice]];
 }
+
+bool ptx_may_be_local(const ptx_op *op) {
+  bool loads = strncmp(op->form->syntax, "ld ?", 4) == 0;
+  int space = loads ? space_of(op, CHOICE_SPACE) : PTX_GLOBAL;
+  return space == PTX_LOCAL || space == PTX_GENERIC;
+}
+
 static int vector_of(const ptx_op *op) { return op->choice[CHOICE_VECTOR] * 2; }
 
 /* A lane's part k of an access, sign- or zero-extended by the caller. */
@@ -235,7 +260,8 @@ static bool run_store(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t m
     uint8_t *bytes =
         ptx_locate(run, warp, op, lane, space, address[lane], size * parts, true, &shadow);
     if (!bytes) return false;
-    bool global = bytes < run->shared.data || bytes >= run->shared.data + run->shared.bytes;
+    bool global = (bytes < run->shared.data || bytes >= run->shared.data + run->shared.bytes) &&
+                  !(address[lane] & PTX_LOCAL_WINDOW);
     for (int k = 0; k < parts; k++) {
       int reg = ptx_reg(op, 1, k);
       uint64_t bits = warp->state[reg] ? ptx_undefined(warp, reg)[lane] & op->mask : 0;

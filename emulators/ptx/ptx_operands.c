@@ -131,7 +131,8 @@ static bool parse_source(ptx_parser *parser, ptx_op *op, ptx_operand *operand, b
       return true;
     }
     const ptx_symbol *symbol = ptx_find_symbol(parser, parser->token);
-    bool address = symbol && op->form->class == PTX_MOVE && symbol->kind == PTX_PARAM_SYMBOL;
+    bool address = symbol && op->form->class == PTX_MOVE &&
+                   (symbol->kind == PTX_PARAM_SYMBOL || symbol->kind == PTX_LOCAL_SYMBOL);
     if (!symbol || (symbol->kind != PTX_SHARED_SYMBOL && !address)) {
       return ptx_refuse(parser, "operand", parser->token);
     }

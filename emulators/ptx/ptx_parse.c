@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define PTX_MAX_SHARED (256 * 1024)
+#define PTX_MAX_LOCAL (16 * 1024)
 
 static bool is_word(const ptx_parser *parser, const char *word) {
   return strcmp(parser->token, word) == 0;
@@ -102,6 +103,20 @@ static bool parse_shared(ptx_parser *parser) {
   module->dynamic_shared = bytes == 0;
   module->shared_bytes = at + (uint32_t)bytes;
   return add_symbol(parser, name, PTX_SHARED_SYMBOL, at) && ptx_expect(parser, ';');
+}
+
+/* .local variables of an entry lie one after the other. */
+static bool parse_local(ptx_parser *parser) {
+  char name[PTX_WORD];
+  uint32_t align;
+  int64_t bytes;
+  ptx_next(parser);
+  if (!parse_variable(parser, name, &align, &bytes)) return false;
+  uint32_t at = (parser->kernel->local_bytes + align - 1) / align * align;
+  if (bytes > PTX_MAX_LOCAL - at) return ptx_refuse(parser, ".local", name);
+  parser->kernel->local_bytes = at + (uint32_t)bytes;
+  return add_symbol(parser, name, PTX_LOCAL_SYMBOL, (int64_t)(PTX_LOCAL_WINDOW | at)) &&
+         ptx_expect(parser, ';');
 }
 
 /* .loc file line column [, function_name ...]: line is 1 + the plan's step. */
@@ -228,6 +243,7 @@ static bool parse_statement(ptx_parser *parser) {
   if (ptx_accept(parser, '{') || ptx_accept(parser, '}') || ptx_accept(parser, ';')) return true;
   if (is_word(parser, ".reg")) return parse_registers(parser);
   if (is_word(parser, ".shared")) return parse_shared(parser);
+  if (is_word(parser, ".local")) return parse_local(parser);
   if (is_word(parser, ".loc")) return parse_location(parser);
   if (is_word(parser, ".pragma")) return skip_line(parser), true;
   if (parser->token[0] == '.' || !parser->token[0]) {

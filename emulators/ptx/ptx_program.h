@@ -14,6 +14,7 @@
 /* Generic addresses of shared memory begin here; nothing of the host's lies so high. */
 #define PTX_SHARED_WINDOW ((uint64_t)1 << 60)
 #define PTX_PARAM_WINDOW ((uint64_t)1 << 61) /* of parameters, likewise */
+#define PTX_LOCAL_WINDOW ((uint64_t)1 << 62) /* of a thread's own memory, also without cvta */
 
 typedef struct ptx_type {
   const char *name;
@@ -132,6 +133,7 @@ struct ptx_kernel {
   uint32_t shared_bytes; /* static */
   bool dynamic_shared;
   uint32_t shared_limit; /* of the dynamic part */
+  uint32_t local_bytes;  /* of a thread's own */
   uint32_t max_threads;  /* 0: any */
   uint32_t n_params, param_offset[PTX_MAX_PARAMS], param_size[PTX_MAX_PARAMS], param_bytes;
 };

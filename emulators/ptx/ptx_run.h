@@ -21,7 +21,8 @@ typedef enum ptx_state {
 struct ptx_warp {
   ptx_lanes *value, *undefined; /* by register */
   uint8_t *state;
-  uint64_t *stamp, writes; /* by register: the number of its last write; of all writes */
+  uint8_t *local, *local_undefined; /* kernel->local_bytes of each lane; their undefined bits */
+  uint64_t *stamp, writes;          /* by register: the number of its last write; of all writes */
   int index;
   int pc;                 /* of the lanes in `active` */
   uint32_t alive, active; /* a diverged warp's other lanes wait at lane_pc */
@@ -132,8 +133,8 @@ bool ptx_come_each(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t *mas
 /* Whether all 32 lanes are here, else a fault. */
 bool ptx_whole_warp(ptx_run *run, const ptx_warp *warp, const ptx_op *op, uint32_t mask);
 
-/* ptx_memory.c: one lane's bytes in shared memory (generic = false: address is an offset) or global
- * memory. NULL: a fault was set. *undefined is the shadow beside the bytes. */
+/* ptx_memory.c: one lane's bytes in shared memory (generic = false: address is an offset), its own
+ * or global memory. NULL: a fault was set. *undefined is the shadow beside the bytes. */
 uint8_t *ptx_locate(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane, int space,
                     uint64_t address, int bytes, bool write, uint8_t **undefined);
 enum {
@@ -141,8 +142,11 @@ enum {
   PTX_GLOBAL = 1,
   PTX_SHARED = 2,
   PTX_CLUSTER = 3,
-  PTX_UNTRACED = 4 /* or'ed: no races */
+  PTX_UNTRACED = 4, /* or'ed: no races */
+  PTX_LOCAL = 8
 };
+/* Whether an instruction may load from the thread's own memory. */
+bool ptx_may_be_local(const ptx_op *op);
 /* Addresses that operand n gives, checked for undefinedness. */
 bool ptx_addresses(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n, uint32_t mask,
                    uint64_t *address);

@@ -15,7 +15,12 @@ typedef struct ptx_name {
   int depth; /* of the braces around it */
 } ptx_name;
 
-typedef enum ptx_symbol_kind { PTX_SHARED_SYMBOL, PTX_PARAM_SYMBOL, PTX_LABEL } ptx_symbol_kind;
+typedef enum ptx_symbol_kind {
+  PTX_SHARED_SYMBOL,
+  PTX_PARAM_SYMBOL,
+  PTX_LOCAL_SYMBOL,
+  PTX_LABEL
+} ptx_symbol_kind;
 
 typedef struct ptx_symbol {
   char text[PTX_WORD];

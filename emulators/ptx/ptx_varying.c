@@ -1,14 +1,15 @@
-/* Which registers may differ between the lanes of a warp: what comes of the thread's number, of
- * shuffles, matrices and atomics, whatever else it comes of. Ways that lanes took are not looked
- * at. */
-#include "emulators/ptx/ptx_flow.h"
+/* Which registers may differ between the lanes of a warp: what comes of the thread's number, of its
+ * own memory, of shuffles, matrices and atomics, whatever else it comes of. Ways that lanes took
+ * are not looked at. */
+#include "emulators/ptx/ptx_run.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static bool makes_own(const ptx_op *op) {
   uint8_t class = op->form->class;
-  return class == PTX_MATRIX || class == PTX_ATOMIC || strncmp(op->form->syntax, "shfl", 4) == 0;
+  return class == PTX_MATRIX || class == PTX_ATOMIC || ptx_may_be_local(op) ||
+         strncmp(op->form->syntax, "shfl", 4) == 0;
 }
 
 static bool any_varies(const ptx_op *op, int operand, const bool *varies) {

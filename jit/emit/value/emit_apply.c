@@ -285,7 +285,7 @@ static bool apply_to_all(const applier *a) {
   for (int i = 0; i < n_divisors && divides; i++) y[i] = as_number(a, e->value[step->second][i]);
   for (int i = 0; i < n && divides; i++)
     divisor[i] = (int)plan_reduced_register(out, by, (uint64_t)word[i]);
-  if (divides ? !emit_quotients(e, n, x, n_divisors, y, divisor, made)
+  if (divides ? !emit_quotients(e, step, n, x, n_divisors, y, divisor, made)
               : !emit_functions(e, step->op, n, x, made))
     return false;
   for (int i = 0; i < emit_word_count(out); i++) e->value[step->out][i] = LLVMConstNull(a->out);

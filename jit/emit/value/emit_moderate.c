@@ -19,7 +19,7 @@
 /* The ranges of |x|, unless it is 0, and of y: no quotient is above 2^126 or below 2^-124, and the
  * last place of m is at least 2^-147. */
 #define LEAST_X 0x1p-100
-#define MOST_X 0x1p66
+#define MOST_X 0x1p66 /* 2^PLAN_BOUNDED */
 #define LEAST_Y 0x1p-60
 #define MOST_Y 0x1p24
 
@@ -27,9 +27,10 @@
 typedef struct two_ways {
   emitter *e;
   int n, op;
-  const LLVMValueRef *x, *y;          /* y: of quotients, number divisor[i] for x[i] */
-  const int *divisor;                 /* NULL: of functions, which have no y */
-  LLVMValueRef r[EMIT_MAX_REGISTERS]; /* 1 / y */
+  const LLVMValueRef *x, *y; /* y: of quotients, number divisor[i] for x[i] */
+  const int *divisor;        /* NULL: of functions, which have no y */
+  int n_divisors;
+  LLVMValueRef r[EMIT_MAX_REGISTERS], minus_r[EMIT_MAX_REGISTERS]; /* 1 / y, and its negative */
 } two_ways;
 
 typedef LLVMValueRef make_one(const two_ways *w, int i);
@@ -69,6 +70,10 @@ static LLVMBasicBlockRef make_all(const two_ways *w, make_one *make, LLVMBasicBl
 
 /* Numbers of a turn of the loop below. */
 #define AT_ONCE 4
+/* From so many numbers on a loop over memory is less code than what it replaces. */
+#define LEAST_IN_MEMORY 4
+/* Numbers of an access to it. */
+#define OWN_VECTOR 4
 
 /* The same in a loop, whose turns take the numbers in front and put what they make behind the
  * others: few instructions to compile, for numbers that are rare. */
@@ -106,6 +111,100 @@ static bool goes_by_turns(const two_ways *w) {
   return least > 0 && w->n >= bits_max(least, 2 * AT_ONCE) && w->n % AT_ONCE == 0 && !w->divisor;
 }
 
+/* Memory of the thread's own for so many numbers: of the function, wherever it is used. Its address
+ * is one of which nothing is known, or ptxas makes registers of it and looks for each by its
+ * number.
+ */
+static LLVMValueRef own_memory(emitter *e, int n) {
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
+  LLVMTypeRef type = LLVMArrayType2(LLVMFloatTypeInContext(e->context), (uint64_t)n);
+  LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(e->function);
+  LLVMPositionBuilderBefore(e->builder, LLVMGetFirstInstruction(entry));
+  LLVMValueRef memory = LLVMBuildAlloca(e->builder, type, "");
+  LLVMSetAlignment(memory, OWN_VECTOR * sizeof(float));
+  LLVMPositionBuilderAtEnd(e->builder, here);
+  LLVMValueRef address = LLVMBuildPtrToInt(e->builder, memory, e->i64, "");
+  return LLVMBuildIntToPtr(e->builder, e->ops->opaque(e, address), LLVMTypeOf(memory), "");
+}
+
+static LLVMValueRef own_place(const emitter *e, LLVMValueRef memory, LLVMValueRef at) {
+  return LLVMBuildInBoundsGEP2(e->builder, LLVMFloatTypeInContext(e->context), memory, &at, 1, "");
+}
+
+static LLVMValueRef load_own(const emitter *e, LLVMValueRef memory, LLVMValueRef at) {
+  return LLVMBuildLoad2(e->builder, LLVMFloatTypeInContext(e->context), own_place(e, memory, at),
+                        "");
+}
+
+/* n numbers, OWN_VECTOR at a time, the last ones maybe fewer: number which[i] of x, or x[i]. */
+static void store_all_own(const emitter *e, LLVMValueRef memory, int n, const LLVMValueRef *x,
+                          const int *which) {
+  LLVMBuilderRef b = e->builder;
+  for (int i = 0; i < n; i += OWN_VECTOR) {
+    int some = bits_min(OWN_VECTOR, n - i);
+    LLVMTypeRef type = LLVMVectorType(LLVMFloatTypeInContext(e->context), (unsigned)some);
+    LLVMValueRef vector = LLVMGetUndef(type);
+    for (int k = 0; k < some; k++)
+      vector =
+          LLVMBuildInsertElement(b, vector, x[which ? which[i + k] : i + k], emit_i32(e, k), "");
+    LLVMBuildStore(b, vector, own_place(e, memory, emit_i32(e, i)));
+  }
+}
+
+static void load_all_own(const emitter *e, LLVMValueRef memory, int n, LLVMValueRef *x) {
+  LLVMBuilderRef b = e->builder;
+  for (int i = 0; i < n; i += OWN_VECTOR) {
+    int some = bits_min(OWN_VECTOR, n - i);
+    LLVMTypeRef type = LLVMVectorType(LLVMFloatTypeInContext(e->context), (unsigned)some);
+    LLVMValueRef vector = LLVMBuildLoad2(b, type, own_place(e, memory, emit_i32(e, i)), "");
+    for (int k = 0; k < some; k++)
+      x[i + k] = LLVMBuildExtractElement(b, vector, emit_i32(e, k), "");
+  }
+}
+
+/* The same in a loop over the thread's own memory, a number in a turn: the least code, and no more
+ * registers than one number takes. */
+static LLVMBasicBlockRef make_in_memory(const two_ways *w, make_one *make, LLVMBasicBlockRef at,
+                                        LLVMBasicBlockRef next, LLVMValueRef *made) {
+  emitter *e = w->e;
+  two_ways one = *w;
+  LLVMValueRef x, y, zero = emit_i32(e, 0), numbers, divisors = NULL;
+  static const int first = 0;
+  LLVMBasicBlockRef body = emit_new_block(e, "some"), after = emit_new_block(e, "all");
+  one.x = &x;
+  one.y = w->n_divisors > 1 ? &y : w->y;
+  one.divisor = w->divisor ? &first : NULL;
+  LLVMPositionBuilderAtEnd(e->builder, at);
+  numbers = own_memory(e, w->n);
+  if (w->n_divisors > 1) divisors = own_memory(e, w->n);
+  store_all_own(e, numbers, w->n, w->x, NULL);
+  if (divisors) store_all_own(e, divisors, w->n, w->y, w->divisor);
+  LLVMBuildBr(e->builder, body);
+  LLVMPositionBuilderAtEnd(e->builder, body);
+  LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i32, "turn");
+  LLVMAddIncoming(turn, &zero, &at, 1);
+  x = load_own(e, numbers, turn);
+  if (divisors) y = load_own(e, divisors, turn);
+  LLVMBuildStore(e->builder, make(&one, 0), own_place(e, numbers, turn));
+  LLVMValueRef following = emit_add(e, turn, emit_i32(e, 1));
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
+  LLVMAddIncoming(turn, &following, &latch, 1);
+  LLVMBuildCondBr(e->builder, emit_less(e, following, emit_i32(e, w->n)), body, after);
+  LLVMPositionBuilderAtEnd(e->builder, after);
+  load_all_own(e, numbers, w->n, made);
+  LLVMBuildBr(e->builder, next);
+  return after;
+}
+
+/* The way of numbers that are rare. */
+static LLVMBasicBlockRef make_rare(const two_ways *w, make_one *make, LLVMBasicBlockRef at,
+                                   LLVMBasicBlockRef next, LLVMValueRef *made) {
+  if (w->e->ops->own_memory && w->n >= LEAST_IN_MEMORY)
+    return make_in_memory(w, make, at, next, made);
+  return goes_by_turns(w) ? make_by_turns(w, make, at, next, made)
+                          : make_all(w, make, at, next, made);
+}
+
 static void go_two_ways(const two_ways *w, LLVMValueRef moderate, make_one *few, make_one *all,
                         LLVMValueRef *made) {
   emitter *e = w->e;
@@ -114,8 +213,7 @@ static void go_two_ways(const two_ways *w, LLVMValueRef moderate, make_one *few,
   LLVMBasicBlockRef next = emit_new_block(e, "made"), end[2];
   LLVMBuildCondBr(e->builder, e->ops->all_lanes(e, moderate), way[0], way[1]);
   end[0] = make_all(w, few, way[0], next, made);
-  end[1] = goes_by_turns(w) ? make_by_turns(w, all, way[1], next, other)
-                            : make_all(w, all, way[1], next, other);
+  end[1] = make_rare(w, all, way[1], next, other);
   LLVMPositionBuilderAtEnd(e->builder, next);
   for (int i = 0; i < w->n; i++) {
     LLVMValueRef both[2] = {made[i], other[i]};
@@ -126,25 +224,27 @@ static void go_two_ways(const two_ways *w, LLVMValueRef moderate, make_one *few,
 
 /* ---- quotients ---- */
 
-/* Twice the code less 1: in the order of |x|, but the largest of all for 0. */
-static LLVMValueRef order_of(const emitter *e, LLVMValueRef x) {
+/* The code less 1, positive: x has no sign, else without it: in the order of |x|, but the largest
+ * of all for 0. */
+static LLVMValueRef order_of(const emitter *e, LLVMValueRef x, bool positive) {
   LLVMValueRef code = LLVMBuildBitCast(e->builder, x, e->i32, "");
-  code = LLVMBuildShl(e->builder, code, emit_i32(e, 1), "");
+  if (!positive) code = LLVMBuildShl(e->builder, code, emit_i32(e, 1), "");
   return LLVMBuildAdd(e->builder, code, emit_i32(e, -1), "");
 }
 
-/* Whether no |x| but 0 is below LEAST_X, none above MOST_X. NaN is neither: its quotient is one. */
-static LLVMValueRef are_moderate(const two_ways *w) {
+/* Whether no |x| but 0 is below LEAST_X, none above MOST_X; bounded: no x ever is. NaN is neither:
+ * its quotient is one. */
+static LLVMValueRef are_moderate(const two_ways *w, bool bounded, bool positive) {
   const emitter *e = w->e;
-  const int64_t least = ((int64_t)(ilogb(LEAST_X) + 127) << 24) - 1;
+  const int64_t least = ((int64_t)(ilogb(LEAST_X) + 127) << (positive ? 23 : 24)) - 1;
   LLVMValueRef low = NULL, high = NULL;
   for (int i = 0; i < w->n; i++) {
-    low = joined(e, "llvm.umin", low, order_of(e, w->x[i]));
-    high = joined(e, "llvm.maxnum", high, size_of(e, w->x[i]));
+    low = joined(e, "llvm.umin", low, order_of(e, w->x[i], positive));
+    if (!bounded) high = joined(e, "llvm.maxnum", high, size_of(e, w->x[i]));
   }
-  return LLVMBuildAnd(e->builder,
-                      LLVMBuildICmp(e->builder, LLVMIntUGE, low, emit_i32(e, least), ""),
-                      at_most(e, LLVMRealULE, high, MOST_X), "");
+  LLVMValueRef moderate = LLVMBuildICmp(e->builder, LLVMIntUGE, low, emit_i32(e, least), "");
+  if (bounded) return moderate;
+  return LLVMBuildAnd(e->builder, moderate, at_most(e, LLVMRealULE, high, MOST_X), "");
 }
 
 static LLVMValueRef is_moderate_divisor(const emitter *e, LLVMValueRef y) {
@@ -159,7 +259,7 @@ static LLVMValueRef short_quotient(const two_ways *w, int i) {
   LLVMValueRef q = LLVMBuildFMul(b, w->x[i], r, "");
   LLVMValueRef over[3] = {y, q, LLVMBuildFNeg(b, w->x[i], "")};
   LLVMValueRef m = call(w->e, "llvm.fma", over, 3);
-  LLVMValueRef back[3] = {LLVMBuildFNeg(b, m, ""), r, q};
+  LLVMValueRef back[3] = {m, w->minus_r[w->divisor[i]], q};
   return call(w->e, "llvm.fma", back, 3);
 }
 
@@ -167,13 +267,14 @@ static LLVMValueRef quotient(const two_ways *w, int i) {
   return LLVMBuildFDiv(w->e->builder, w->x[i], w->y[w->divisor[i]], "");
 }
 
-bool emit_quotients(emitter *e, int n, const LLVMValueRef *x, int n_divisors, const LLVMValueRef *y,
-                    const int *divisor, LLVMValueRef *made) {
-  two_ways w = {.e = e, .n = n, .x = x, .y = y, .divisor = divisor};
+bool emit_quotients(emitter *e, const plan_step *step, int n, const LLVMValueRef *x, int n_divisors,
+                    const LLVMValueRef *y, const int *divisor, LLVMValueRef *made) {
+  two_ways w = {.e = e, .n = n, .x = x, .y = y, .divisor = divisor, .n_divisors = n_divisors};
   if (emit_is_host(e) || n < MANY * n_divisors) return false;
-  LLVMValueRef moderate = are_moderate(&w);
+  LLVMValueRef moderate = are_moderate(&w, step->bounded, step->positive);
   for (int i = 0; i < n_divisors; i++) {
     w.r[i] = LLVMBuildFDiv(e->builder, real(e, 1), y[i], "");
+    w.minus_r[i] = LLVMBuildFNeg(e->builder, w.r[i], "");
     moderate = LLVMBuildAnd(e->builder, moderate, is_moderate_divisor(e, y[i]), "");
   }
   go_two_ways(&w, moderate, short_quotient, quotient, made);

@@ -11,10 +11,10 @@
 #define MOST_POWER 126
 #define LOG2_E 1.4426950408889634
 
-/* Of x factor the nearest whole number n, as far as n + shift lies within MOST_POWER of 0, and
+/* Of x factor the nearest whole number n, as far as n + shift lies within MOST_POWER of 0: -n and
  * 2^(n + shift). */
 typedef struct parts {
-  LLVMValueRef n, power;
+  LLVMValueRef minus, power;
 } parts;
 
 /* A share of 252 is a whole number between 0 and 252, and that behind MAGIC + 1 the exponent of the
@@ -26,13 +26,13 @@ static parts parts_of(const maker *m, LLVMValueRef x, double factor, int shift) 
                                              (float)((MOST_POWER + shift) / steps));
   LLVMValueRef moved = fma_of(m, share, number(m, steps), number(m, MAGIC + BIAS - MOST_POWER));
   p.power = of_code(m, LLVMBuildShl(m->b, code_of(m, moved), whole(m, 23), ""));
-  p.n = sub(m, moved, number(m, MAGIC + BIAS + shift));
+  p.minus = sub(m, number(m, MAGIC + BIAS + shift), moved);
   return p;
 }
 
 /* x log2(e) - n, the factor in two parts. */
 static LLVMValueRef rest_of(const maker *m, LLVMValueRef x, const parts *p) {
-  LLVMValueRef r = fma_of(m, x, number(m, 1.44269502162933349609), negative(m, p->n));
+  LLVMValueRef r = fma_of(m, x, number(m, 1.44269502162933349609), p->minus);
   return fma_of(m, x, number(m, 1.925963033500011079e-8), r);
 }
 
@@ -46,7 +46,7 @@ LLVMValueRef near_exp(const maker *m, LLVMValueRef x) {
 
 LLVMValueRef near_exp2(const maker *m, LLVMValueRef x) {
   parts p = parts_of(m, x, 1, 0);
-  return mul(m, near_power(m, sub(m, x, p.n)), p.power);
+  return mul(m, near_power(m, add(m, x, p.minus)), p.power);
 }
 
 LLVMValueRef near_inverse(const maker *m, LLVMValueRef x) {
@@ -61,8 +61,8 @@ LLVMValueRef near_quotient(const maker *m, LLVMValueRef a, LLVMValueRef x) {
   return q;
 }
 
-/* Of x below 0, x e^x / (1 + e^x), where the power of two is the last factor but one: x e^x may be
- * normal where e^x is not. -infinity gives what it tends to, -0. */
+/* Of x below 0, x e^x / (1 + e^x) with a power of two that stays normal: x e^x is where e^x is not.
+ * -infinity gives what it tends to, -0. */
 LLVMValueRef near_silu(const maker *m, LLVMValueRef x) {
   enum { SHIFT = 64 };
   LLVMTypeRef type = m->real;
@@ -72,7 +72,7 @@ LLVMValueRef near_silu(const maker *m, LLVMValueRef x) {
   LLVMValueRef part = mul(m, near_power(m, rest_of(m, away, &p)), number(m, ldexp(1, -SHIFT)));
   LLVMValueRef inverse = near_inverse(m, fma_of(m, part, p.power, one));
   LLVMValueRef over = emit_intrinsic(m->e, "llvm.maximum", &type, 1, least, 2);
-  over = mul(m, over, choose(m, below, part, one));
   over = mul(m, over, choose(m, below, p.power, one));
+  over = mul(m, over, choose(m, below, part, one));
   return mul(m, over, inverse);
 }

@@ -41,9 +41,9 @@ void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMVa
 /* ---- emit_moderate.c: of f32, scalars; false, and nothing is emitted, on the host and of few ----
  */
 
-/* made[i] = x[i] / y[divisor[i]], rounded correctly, i < n. */
-bool emit_quotients(emitter *e, int n, const LLVMValueRef *x, int n_divisors, const LLVMValueRef *y,
-                    const int *divisor, LLVMValueRef *made);
+/* made[i] = x[i] / y[divisor[i]], rounded correctly, i < n; step: says what is known of x. */
+bool emit_quotients(emitter *e, const plan_step *step, int n, const LLVMValueRef *x, int n_divisors,
+                    const LLVMValueRef *y, const int *divisor, LLVMValueRef *made);
 /* made[i] = op(x[i]), an expr_operator of one number, as emit_function makes it. */
 bool emit_functions(emitter *e, int op, int n, const LLVMValueRef *x, LLVMValueRef *made);
 

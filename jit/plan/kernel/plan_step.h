@@ -233,6 +233,7 @@ typedef enum plan_matrix_kind {
 
 /* What each kind reads stands at it in plan_step_kind; what a field is for, here. A field that no
  * kind in front of the colon has is 0. */
+#define PLAN_BOUNDED 66
 typedef struct plan_step {
   uint8_t kind;                       /* plan_step_kind */
   uint8_t in, out;                    /* values */
@@ -334,6 +335,8 @@ typedef struct plan_step {
   uint8_t operands;   /* APPLY: how many of in, second, with it takes: 0 to 3 */
   uint8_t through;    /* APPLY of CAST: llrt_dtype that it rounds to on the way; 0: none */
   uint8_t rounding;   /* APPLY of CAST through e8m0: expr_rounding */
+  bool bounded;       /* APPLY of DIVIDE: whatever tensors hold, no |in| is above 2^PLAN_BOUNDED */
+  bool positive;      /* APPLY of DIVIDE, likewise: `in` is +0, larger, or NaN */
   plan_number number; /* APPLY of NUMBER: its code, in type `type` */
 } plan_step;
 

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "expression/program_range.h"
 #include "jit/plan/types/number.h"
 
 llrt_status rows_apply(rows *r, plan_step step, uint64_t tile_bits, int *number) {
@@ -79,6 +80,10 @@ static llrt_status make(rows *r, int number) {
   if (node->n_args > 0) step.in = (uint8_t)r->value[node->arg[0]];
   if (node->n_args > 1) step.second = (uint8_t)r->value[node->arg[1]];
   if (node->n_args > 2) step.with = (uint8_t)r->value[node->arg[2]];
+  if (node->op == EXPR_DIVIDE) {
+    step.bounded = program_most(r->program, node->arg[0]) <= PLAN_BOUNDED;
+    step.positive = program_is_positive(r->program, node->arg[0]);
+  }
   return rows_apply(r, step, rows_bits_of(r, node->axes), value);
 }
 

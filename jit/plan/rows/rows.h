@@ -29,6 +29,7 @@ typedef struct rows {
   bool resident; /* a row lies in one block's registers; else blocks walk it */
   bool turns;    /* resident: blocks stay and take rows by turns, of which the next is loaded while
                     one is worked on */
+  bool clusters; /* resident: blocks of a cluster share a row, if it is too long for one */
   bool may_keep; /* walked: what several walks want may stay in shared memory */
   int n_groups;  /* sets of axes that something is joined along, each in the next */
   uint8_t group[LLRT_MAX_RANK];

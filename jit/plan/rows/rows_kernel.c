@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/buffer_use.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,16 @@ static bool may_turn(const op_description *desc) {
   return may;
 }
 
+/* Blocks that a multiprocessor has registers for: where a thread has more, fewer rows are under
+ * way. Walks that overhang rows have a number of their own (backends). */
+static int blocks_of_unit(const rows *r) {
+  const plan_kernel *kernel = r->d.kernel;
+  const plan_tuning *tuning = kernel->target.tuning;
+  int threads = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
+  int wanted = r->program->reduced ? tuning->rows_unit_threads : tuning->rows_flat_unit_threads;
+  return r->resident ? (wanted + threads - 1) / threads : 0;
+}
+
 /* *made: false where rows that are to be resident are too long, or blocks are not to stay. */
 static llrt_status make_kernel(rows *r, const op_description *desc, const plan_target *target,
                                const plan_options *options, plan_kernel *kernel, bool *made) {
@@ -246,6 +257,8 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   LLRT_TRY(resident_steps(r));
   LLRT_TRY(walk_outputs(r));
   draft_close_indices(d, present);
+  if (plan_others_read(kernel)) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
+  kernel->resident = blocks_of_unit(r);
   LLRT_TRY(draft_memory(d));
   draft_finish(kernel);
   return LLRT_OK;
@@ -254,20 +267,28 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
 static llrt_status make_rows(rows *r, const op_description *desc, const plan_target *target,
                              const plan_options *options, plan_kernel *kernel) {
   static const struct {
-    bool resident, turns, keeps;
-  } ways[] = {
-      {true, true, false}, {true, false, false}, {false, false, true}, {false, false, false}};
-  bool made = false;
-  for (int i = !may_turn(desc); i < 4 && !made; i++) {
+    bool resident, turns, clusters, keeps;
+  } ways[] = {{true, true, false, false},
+              {true, false, false, false},
+              {true, false, true, false},
+              {false, false, false, true},
+              {false, false, false, false}};
+  enum { WAYS = sizeof ways / sizeof *ways };
+  bool made = false, blocks_stay = may_turn(desc);
+  for (int i = 0; i < WAYS && !made; i++) {
+    if ((ways[i].turns || ways[i].clusters) && !blocks_stay) continue;
+    if (ways[i].clusters && target->cluster_bits == 0) continue;
     memset(r, 0, sizeof *r);
     r->program = &desc->program;
     r->resident = ways[i].resident;
     r->turns = ways[i].turns;
+    r->clusters = ways[i].clusters;
     r->may_keep = ways[i].keeps;
     for (int k = 0; k < PROGRAM_MAX_NODES; k++) r->value[k] = r->loaded[k] = r->kept[k] = ROWS_NONE;
     LLRT_TRY(find_groups(r));
     llrt_status status = make_kernel(r, desc, target, options, kernel, &made);
-    if (status == LLRT_UNSUPPORTED && r->turns) made = false; /* another way may do it */
+    bool last = !r->turns && !r->clusters; /* else another way may do it */
+    if (status == LLRT_UNSUPPORTED && !last) made = false;
     else LLRT_TRY(status);
     made &= !r->d.keeps || kernel->launch.shared_bytes <= target->facts.shared_bytes;
   }

@@ -15,6 +15,10 @@
 /* log2 elements of a thread at most, and where the next row is loaded meanwhile. */
 #define MOST_BITS 6
 #define MOST_TURN_BITS 5
+/* Bits of an access of resident rows at least; how many of the elements that are worked on, one in
+ * so many of the others, may lie beyond a row's end. */
+#define LEAST_ACCESS_BITS 64
+#define MOST_WASTE_DIVISOR 10
 /* log2 registers of the host, and of rows that lie in them. */
 #define HOST_BITS 1
 #define HOST_MOST_BITS 4
@@ -151,16 +155,42 @@ static int fewer_elements(const rows *r) {
   return weight > 80 ? 2 : 0;
 }
 
-/* log2 warps of a row: what its registers leave. Warps come before registers, so that registers
- * which lie beyond the end of a row do so in all of them, and take no work. */
-static int row_warps(const tiler *w) {
+/* log2 warps of a row of 2^bits elements beyond its lanes': what its registers leave. Warps come
+ * before registers, so that registers which lie beyond the end of a row do so in all of them, and
+ * take no work. */
+static int row_warps(const tiler *w, int bits) {
   const plan_target *target = &w->d->kernel->target;
-  int left = bits_count(w->reduced & ~w->used);
   int fewer = fewer_elements(w->r);
-  int registers = target->tuning->rows_row_bits - fewer - w->n[PLAN_REGISTER];
   int whole = bits_log2(PLAN_MOST_THREADS) - target->lane_bits;
   int most = w->r->turns ? whole : bits_min(target->warp_bits + fewer, whole);
-  return bits_max(0, bits_min(left - bits_max(registers, 0), most));
+  if (w->r->clusters) most = whole + target->cluster_bits;
+  return bits_max(0, bits_min(bits - (target->tuning->rows_row_bits - fewer), most));
+}
+
+/* Elements of a row of one known axis that is one digit; 0: it is none. */
+static int64_t known_row(const tiler *w) {
+  int axis = bits_lowest(w->r->program->reduced), digits = 0;
+  const plan_kernel *kernel = w->d->kernel;
+  for (int i = 0; i < kernel->n_digits; i++) digits += kernel->digit[i].axis == axis;
+  if (bits_count(w->r->program->reduced) != 1 || digits != 1) return 0;
+  return w->d->shape[axis].known < 0 ? 0 : w->d->shape[axis].known;
+}
+
+/* Of the anchor's accesses log2 elements: of resident rows so many that few of the elements that
+ * are worked on lie beyond a row's end, in registers that are the same in all threads. */
+static int resident_vector(const tiler *w, int widest) {
+  const plan_kernel *kernel = w->d->kernel;
+  int lanes = kernel->target.lane_bits, bits = bits_count(w->reduced);
+  int64_t row = known_row(w);
+  int least = bits_log2(bits_max(LEAST_ACCESS_BITS / kernel->tensor_bits[w->anchor], 1));
+  int vector = widest;
+  if (row == 0 || bits < lanes + widest) return widest;
+  for (; vector > least; vector--) {
+    int64_t at_once = 1ll << (vector + lanes + row_warps(w, bits - lanes));
+    int64_t worked_on = (row + at_once - 1) / at_once * at_once;
+    if (worked_on * MOST_WASTE_DIVISOR <= row * (MOST_WASTE_DIVISOR + 1)) break;
+  }
+  return vector;
 }
 
 /* log2 elements of a thread in a turn of a walk: half as many where rows are not aligned, because
@@ -182,7 +212,8 @@ static void gpu_roles(tiler *w) {
   place_nibbles(w);
   fill(w, PLAN_LANE, kernel->lane_bits, all);
   if (w->r->resident) {
-    fill(w, PLAN_WARP, row_warps(w) - w->fewer, w->reduced);
+    int bits = bits_count(w->reduced & ~w->used) + w->n[PLAN_REGISTER];
+    fill(w, PLAN_WARP, row_warps(w, bits) - w->fewer, w->reduced);
     fill(w, PLAN_REGISTER, w->r->turns ? MOST_TURN_BITS : MOST_BITS, w->reduced);
   } else {
     fill(w, PLAN_REGISTER, walk_bits(w, w->vector), w->reduced);
@@ -294,6 +325,7 @@ static void fitting_gpu_roles(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   int widest = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[w->anchor]);
   w->vector = bits_min(widest, 3);
+  if (w->r->resident) w->vector = resident_vector(w, w->vector);
   gpu_roles(w);
   while (!joins_fit(w) && (w->vector > 0 || count_in(w, PLAN_WARP, w->reduced) > 0)) {
     if (w->vector > 0) w->vector--;
@@ -314,6 +346,13 @@ static bool turns_are_worth(const tiler *w) {
   int warps = count_in(w, PLAN_WARP, w->reduced);
   return least > 0 && warps >= least && rows_loaded_first(w->r, NULL) == 1 &&
          bits_count(w->r->program->reduced) == 1;
+}
+
+/* log2 blocks of a cluster that share the warps of a tile. */
+static int cluster_bits(const tiler *w) {
+  const plan_target *target = &w->d->kernel->target;
+  int beyond = w->n[PLAN_WARP] - target->tuning->rows_cluster_warp_bits;
+  return bits_max(bits_min(beyond, target->cluster_bits), 0);
 }
 
 llrt_status rows_tile(rows *r, bool *fits) {
@@ -337,6 +376,7 @@ llrt_status rows_tile(rows *r, bool *fits) {
   *fits = !(r->resident && w.reduced & ~w.used) && (!r->turns || turns_are_worth(&w));
   if (!*fits) return LLRT_OK;
   d->kernel->warp_bits = w.n[PLAN_WARP];
+  if (r->clusters) d->kernel->cluster_bits = cluster_bits(&w);
   fill_tile(&w);
   draft_fill_grid(d, w.used, r->turns ? bits_of_axes(d, d->roles.turned) : w.reduced);
   return LLRT_OK;

@@ -182,6 +182,16 @@
   X(int64_t, rows_kept_bytes, "bytes of shared memory", \
     "in which a block keeps what several walks of a row want, at most", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
+  X(int, rows_cluster_warp_bits, "log2 warps", \
+    "of a block of a cluster that shares a row, as far as it may have so many blocks", \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
+  X(int, rows_unit_threads, "threads of a multiprocessor", \
+    "for which rows in registers leave registers: without that ptxas takes so many that few rows " \
+    "are under way; 0: any", \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
+  X(int, rows_flat_unit_threads, "threads of a multiprocessor", \
+    "the same of expressions without rows", \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_looped_numbers, "numbers of a thread", \
     "from so many on those that are not moderate (jit/emit/value/emit_moderate.c) are made in a " \
     "loop, which is less code and takes more registers; 0: never", \

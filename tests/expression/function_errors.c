@@ -17,12 +17,23 @@ static double rcp_of(double x) { return 1 / x; }
 
 const function_row *function_row_of(int number) {
   static const function_row rows[] = {
-      {"exp", exp, 2},          {"exp2", exp2, 2},       {"log", log, 2},
-      {"log2", log2, 2},        {"sin", sin, 2},         {"cos", cos, 2},
-      {"tanh", tanh, 2},        {"erf", erf, 2},         {"sigmoid", sigmoid_of, 2.5},
-      {"silu", silu_of, 3},     {"gelu", gelu_of, 3},    {"sqrt", sqrt, 0.5},
-      {"rsqrt", rsqrt_of, 1.5}, {"rcp", rcp_of, 0.5},    {"floor", floor, 0},
-      {"ceil", ceil, 0},        {"round", nearbyint, 0},
+      {"exp", exp, 2, true},
+      {"exp2", exp2, 2, true},
+      {"log", log, 2, false},
+      {"log2", log2, 2, false},
+      {"sin", sin, 2, false},
+      {"cos", cos, 2, false},
+      {"tanh", tanh, 2, true},
+      {"erf", erf, 2, true},
+      {"sigmoid", sigmoid_of, 2.5, true},
+      {"silu", silu_of, 3, true},
+      {"gelu", gelu_of, 3, true},
+      {"sqrt", sqrt, 0.5, false},
+      {"rsqrt", rsqrt_of, 1.5, false},
+      {"rcp", rcp_of, 0.5, false},
+      {"floor", floor, 0, false},
+      {"ceil", ceil, 0, false},
+      {"round", nearbyint, 0, false},
   };
   return number < (int)(sizeof rows / sizeof *rows) ? &rows[number] : NULL;
 }

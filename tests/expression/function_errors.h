@@ -7,7 +7,8 @@
 typedef struct function_row {
   const char *name;
   double (*exact)(double);
-  double most; /* units of the last place of f32 */
+  double most;   /* units of the last place of f32 */
+  bool by_table; /* GPUs of NVIDIA make it by tables of their own, in other bits than others */
 } function_row;
 
 /* The functions; NULL past the last. */

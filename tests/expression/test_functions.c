@@ -1,7 +1,7 @@
 /* Functions of expressions beside the C library's in double: the largest error in units of the last
  * place of f32. LLRT_TEST_STRIDE patterns apart (1: all 2^32; preset 4099), LLRT_TEST_FUNCTION
  * names one function, LLRT_TEST_SHOW prints the table of docs/expressions.md. Emulated GPUs give
- * the same bits as the host. */
+ * the same bits as the host, but for functions that NVIDIA's make by tables. */
 #include "tests/expression/compute_trial.h"
 #include "tests/expression/function_errors.h"
 
@@ -22,61 +22,67 @@ static void run_function(llrt_device *device, const char *name, const float *x, 
   cr_assert_eq(function_run(device, name, x, y, n), LLRT_OK, "%s: %s", name, llrt_last_error());
 }
 
-Test(functions, error) {
+/* The error of a function over patterns `stride` apart, zeros, infinities and powers of two. */
+static void check_error(llrt_device *device, const function_row *row, uint64_t stride) {
   static float x[PIECE], y[PIECE];
+  double worst = 0;
+  float at = 0;
+  for (uint64_t first = 0; first < 1ull << 32; first += PIECE * stride)
+    cr_assert_eq(function_errors(device, row, first, stride, PIECE, x, y, &worst, &at), LLRT_OK,
+                 "%s", llrt_last_error());
+  cr_assert_eq(function_errors(device, row, 0, 1ull << 23, 512, x, y, &worst, &at), LLRT_OK, "%s",
+               llrt_last_error());
+  if (getenv("LLRT_TEST_SHOW")) printf("| `%s` | %.2f | %.9g |\n", row->name, worst, (double)at);
+  cr_expect_leq(worst, row->most + 1e-6, "%s(%.9g) is off by %g ulp", row->name, (double)at, worst);
+}
+
+Test(functions, error) {
   const char *given = getenv("LLRT_TEST_STRIDE"), *only = getenv("LLRT_TEST_FUNCTION");
   uint64_t stride = given ? strtoull(given, NULL, 10) : 4099;
-  llrt_device *host = trial_device("host");
   int number = 0;
-  for (const function_row *row = function_row_of(0); row; row = function_row_of(++number)) {
-    double worst = 0;
-    float at = 0;
-    if (only && strcmp(only, row->name) != 0) continue;
-    for (uint64_t first = 0; first < 1ull << 32; first += PIECE * stride)
-      cr_assert_eq(function_errors(host, row, first, stride, PIECE, x, y, &worst, &at), LLRT_OK,
-                   "%s", llrt_last_error());
-    /* zeros, infinities and powers of two with either sign */
-    cr_assert_eq(function_errors(host, row, 0, 1ull << 23, 512, x, y, &worst, &at), LLRT_OK, "%s",
-                 llrt_last_error());
-    if (getenv("LLRT_TEST_SHOW")) printf("| `%s` | %.2f | %.9g |\n", row->name, worst, (double)at);
-    cr_expect_leq(worst, row->most + 1e-6, "%s(%.9g) is off by %g ulp", row->name, (double)at,
-                  worst);
+  for (const function_row *row = function_row_of(0); row; row = function_row_of(++number))
+    if (!only || strcmp(only, row->name) == 0) check_error(trial_device("host"), row, stride);
+}
+
+/* The emulator's tables are rounded correctly. */
+Test(functions, error_by_table) {
+  for (int number = 0; function_row_of(number); number++)
+    if (function_row_of(number)->by_table)
+      check_error(trial_device("cuda-emu:sm_90a"), function_row_of(number), 400009);
+}
+
+/* Emulated GPUs beside the host. */
+static void compare_bits(const float *x, int n) {
+  static float y[2048], own[2048];
+  for (int f = 0; function_row_of(f); f++) {
+    const function_row *row = function_row_of(f);
+    run_function(trial_device("host"), row->name, x, y, n);
+    for (int d = 0; d < GPUS; d++) {
+      if (row->by_table && strncmp(gpus[d], "cuda", 4) == 0) continue;
+      run_function(trial_device(gpus[d]), row->name, x, own, n);
+      for (int i = 0; i < n; i++)
+        cr_assert((isnan(y[i]) && isnan(own[i])) || memcmp(&y[i], &own[i], sizeof y[i]) == 0,
+                  "%s(%.9g) on %s: %.9g, on the host %.9g", row->name, (double)x[i], gpus[d],
+                  (double)own[i], (double)y[i]);
+    }
   }
 }
 
 Test(functions, same_bits_everywhere) {
-  static float x[2048], y[2048], own[2048];
+  static float x[2048];
   for (int i = 0; i < 2048; i++) {
     uint32_t bits = (uint32_t)i * 2097143u;
     memcpy(&x[i], &bits, sizeof bits);
     if (i < 512) x[i] = (float)(i - 256) / 16;
   }
-  for (int f = 0; function_row_of(f); f++) {
-    run_function(trial_device("host"), function_row_of(f)->name, x, y, 2048);
-    for (int d = 0; d < GPUS; d++) {
-      run_function(trial_device(gpus[d]), function_row_of(f)->name, x, own, 2048);
-      for (int i = 0; i < 2048; i++)
-        cr_assert((isnan(y[i]) && isnan(own[i])) || memcmp(&y[i], &own[i], sizeof y[i]) == 0,
-                  "%s(%.9g) on %s: %.9g, on the host %.9g", function_row_of(f)->name, (double)x[i],
-                  gpus[d], (double)own[i], (double)y[i]);
-    }
-  }
+  compare_bits(x, 2048);
 }
 
 /* Numbers of which GPUs take fewer instructions, in all lanes and registers. */
 Test(functions, same_bits_of_moderate_numbers) {
-  static float x[2048], y[2048], own[2048];
+  static float x[2048];
   for (int i = 0; i < 2048; i++) x[i] = (float)((i * 7919) % 2048 - 1024) / 25;
-  for (int f = 0; function_row_of(f); f++) {
-    run_function(trial_device("host"), function_row_of(f)->name, x, y, 2048);
-    for (int d = 0; d < GPUS; d++) {
-      run_function(trial_device(gpus[d]), function_row_of(f)->name, x, own, 2048);
-      for (int i = 0; i < 2048; i++)
-        cr_assert((isnan(y[i]) && isnan(own[i])) || memcmp(&y[i], &own[i], sizeof y[i]) == 0,
-                  "%s(%.9g) on %s: %.9g, on the host %.9g", function_row_of(f)->name, (double)x[i],
-                  gpus[d], (double)own[i], (double)y[i]);
-    }
-  }
+  compare_bits(x, 2048);
 }
 
 /* Rows of 512 numbers over one each: the same as C's division, whatever is among them. The later

@@ -2,10 +2,11 @@
  *
  * Cached: host time of one call on a tensor small enough that the device is never the bound,
  * averaged over a batch with an idle device at its beginning; the table gives the median over the
- * samples. Bare is cuLaunchKernel of an empty kernel with as many parameters as a small convert
- * has. Cold: the first llrt_convert_into of a class until its result is there, with context and
- * device open and one unrelated kernel compiled before. Process-first includes opening both and
- * loading the compiler; its parts stand behind it: the driver with its context (without llrt, where
+ * samples. The expression is a softmax. Bare is cuLaunchKernel of an empty kernel with as many
+ * parameters as a small convert has. Cold: the first llrt_convert_into of a class until its result
+ * is there, with context and device open and one unrelated kernel compiled before. Process-first
+ * includes opening both and loading the compiler; its parts stand behind it: the driver with its
+ * context (without llrt, where
  * --device names one of NVIDIA's), what llrt's context, device and memory take then, and the call.
  * From saved bytes: llrt_op_load in a context that may not compile, until the first result is
  * there. Every first result is compared. */
@@ -19,6 +20,8 @@
 #include "runtime/described.h"
 #include "tools/common/best_device.h"
 
+#include <llrt/compute.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +32,9 @@ typedef struct fixture {
   llrt_storage row_major, col_major;
   llrt_tensor source, destination;
   llrt_op *op;
+  llrt_expr *softmax;
+  llrt_tensor rows[2]; /* its input and output */
+  llrt_arg args[2];
   ptx_kernel *empty;
   uint64_t data[MAX_BYTES / 8]; /* of the source */
 } fixture;
@@ -42,6 +48,10 @@ static void call_convert(const fixture *f) {
 static void call_run(const fixture *f) {
   llrt_tensor tensors[2] = {f->source, f->destination};
   harness_must(llrt_op_run(f->op, NULL, tensors, 2, NULL), "run");
+}
+
+static void call_compute(const fixture *f) {
+  harness_must(llrt_compute_into(f->softmax, f->args, 2, NULL, NULL), "compute");
 }
 
 static void call_bare(const fixture *f) { empty_kernel_launch(f->empty, NULL); }
@@ -194,8 +204,21 @@ static void prepare_op(fixture *f) {
   harness_must(described_prepare(f->h->device, &desc, &f->op), "prepare");
 }
 
+/* The same bytes as rows of f32. */
+static void prepare_compute(fixture *f) {
+  static const char *const names[] = {"x", "y"};
+  harness_must(llrt_expr_parse("(x[t n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) }",
+                               &f->softmax),
+               "expression");
+  f->rows[0] = make_tensor(f, LLRT_F32, &f->row_major, f->source.data);
+  f->rows[1] = make_tensor(f, LLRT_F32, &f->row_major, f->destination.data);
+  for (int t = 0; t < 2; t++) f->args[t] = (llrt_arg){.name = names[t], .tensor = &f->rows[t]};
+  call_compute(f);
+}
+
 static void fixture_fini(fixture *f) {
   llrt_op_destroy(&f->op);
+  llrt_expr_destroy(&f->softmax);
   llrt_memory_free(f->h->device, f->source.data);
   llrt_memory_free(f->h->device, f->destination.data);
 }
@@ -203,6 +226,7 @@ static void fixture_fini(fixture *f) {
 static void run_all_cached(fixture *f) {
   run_cached(f, "llrt_convert_into, cached", call_convert);
   run_cached(f, "llrt_op_run", call_run);
+  run_cached(f, "llrt_compute_into, cached", call_compute);
   if (strncmp(f->h->info.name, "cuda:", 5) != 0) return;
   f->empty = empty_kernel_create(f->h->info.name);
   run_cached(f, "bare cuLaunchKernel", call_bare);
@@ -226,6 +250,7 @@ int bench_latency(int argc, char *argv[]) {
   run_first_calls(&f, apart ? opened - start : 0, opening);
   prepare_op(&f);
   run_loads(&f);
+  prepare_compute(&f);
   if (!options.check_only) run_all_cached(&f);
   fixture_fini(&f);
   harness_fini(&h);

@@ -8,6 +8,7 @@
 #include "jit/emit/place/address.h"
 
 #include "base/bits.h"
+#include "jit/plan/facts/access.h"
 #include "jit/plan/facts/value.h"
 #include "layout/f2.h"
 
@@ -16,6 +17,7 @@
 typedef struct exact_piece {
   uint64_t index;              /* register */
   LLVMValueRef pointer, valid; /* i32: bytes inside the bounds; NULL: all */
+  LLVMValueRef low;            /* of 16-bit elements: to_word */
 } exact_piece;
 
 static LLVMValueRef load_bytes(const emitter *e, LLVMValueRef pointer, int at, int bytes) {
@@ -57,11 +59,33 @@ static LLVMValueRef either(const emitter *e, LLVMValueRef odd, int if_odd, int i
   return emit_choose(e, odd, emit_i32(e, if_odd), emit_i32(e, if_even));
 }
 
-/* Of 16-bit elements, of which any may begin the piece. */
-static void load_halves(const overhang *o, LLVMValueRef pointer, LLVMValueRef *out) {
+/* Whether all registers' pieces are as far off words as the first one's: what registers move
+ * addresses by is known, and whole words. */
+static bool are_alike(const overhang *o, const uint64_t *index, int n) {
+  const plan_kernel *kernel = o->e->kernel;
+  const uint64_t *registers = plan_value_columns(o->value, PLAN_REGISTER);
+  plan_address_map map;
+  uint64_t moved = 0, words = WORD_BYTES / (uint64_t)o->element - 1;
+  plan_address_of_tensor(kernel, o->step->tensor, &map);
+  for (int i = 0; i < n; i++) {
+    uint64_t tile = f2_apply(registers, index[i]);
+    if (!plan_is_unstrided(&map, tile)) return false;
+    moved |= f2_apply(map.column, tile);
+  }
+  return (moved & words) == 0;
+}
+
+/* Bytes from `pointer` to the first word that begins there; i32. */
+static LLVMValueRef to_word(const emitter *e, LLVMValueRef pointer) {
+  LLVMValueRef low = LLVMBuildPtrToInt(e->builder, pointer, e->i64, "");
+  return LLVMBuildAnd(e->builder, LLVMBuildTrunc(e->builder, low, e->i32, ""), emit_i32(e, 2), "");
+}
+
+/* Of 16-bit elements, of which any may begin the piece; low: to_word. */
+static void load_halves(const overhang *o, LLVMValueRef pointer, LLVMValueRef low,
+                        LLVMValueRef *out) {
   emitter *e = o->e;
-  LLVMValueRef low = LLVMBuildPtrToInt(e->builder, pointer, e->i64, ""), zero = emit_i32(e, 0);
-  low = LLVMBuildAnd(e->builder, LLVMBuildTrunc(e->builder, low, e->i32, ""), emit_i32(e, 2), "");
+  LLVMValueRef zero = emit_i32(e, 0);
   LLVMValueRef odd = LLVMBuildICmp(e->builder, LLVMIntNE, low, zero, ""), word[OVERHANG_WORDS + 1];
   LLVMValueRef first = emit_move_pointer(e, pointer, low);
   LLVMValueRef left = emit_choose(e, odd, zero, emit_i32(e, o->bytes - WORD_BYTES));
@@ -79,9 +103,9 @@ static void load_halves(const overhang *o, LLVMValueRef pointer, LLVMValueRef *o
   }
 }
 
-static void load_piece(const overhang *o, LLVMValueRef pointer, LLVMValueRef *out) {
-  if (o->aligned >= bits_log2(WORD_BYTES)) load_words(o, pointer, out);
-  else load_halves(o, pointer, out);
+static void load_piece(const overhang *o, const exact_piece *piece, LLVMValueRef *out) {
+  if (o->aligned >= bits_log2(WORD_BYTES)) load_words(o, piece->pointer, out);
+  else load_halves(o, piece->pointer, piece->low, out);
 }
 
 /* ---- pieces that a bound parts ---- */
@@ -132,7 +156,7 @@ static void load_if(const overhang *o, LLVMValueRef condition, const exact_piece
   LLVMValueRef before[OVERHANG_WORDS];
   LLVMBasicBlockRef from = LLVMGetInsertBlock(e->builder), next = emit_open_guard(e, condition);
   for (int k = 0; k < o->n; k++) before[k] = out[k];
-  if (whole) load_piece(o, piece->pointer, out);
+  if (whole) load_piece(o, piece, out);
   else load_part(o, piece, out);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
   emit_close_guard(e, next);
@@ -161,14 +185,17 @@ void overhang_load_exact(overhang *o, const uint64_t *index, int n) {
   emitter *e = o->e;
   exact_piece pieces[OVERHANG_PIECES];
   LLVMValueRef words[OVERHANG_PIECES][OVERHANG_WORDS];
+  bool alike = are_alike(o, index, n);
   for (int i = 0; i < n; i++) {
     exact_piece *p = &pieces[i];
     uint64_t tile = f2_apply(plan_value_columns(o->value, PLAN_REGISTER), index[i]);
     *p = (exact_piece){.index = index[i], .pointer = emit_pointer(e, &o->place, tile)};
+    if (o->aligned < bits_log2(WORD_BYTES))
+      p->low = alike && i > 0 ? pieces[0].low : to_word(e, p->pointer);
     for (int k = 0; k < o->n; k++) words[i][k] = overhang_fill(o);
     if (o->step->masked) p->valid = overhang_valid_bytes(o, tile);
     if (p->valid) load_if(o, is_whole(o, p), p, true, words[i]);
-    else load_piece(o, p->pointer, words[i]);
+    else load_piece(o, p, words[i]);
   }
   for (int i = 0; i < n && o->step->masked; i++)
     load_if(o, is_part(o, &pieces[i]), &pieces[i], false, words[i]);

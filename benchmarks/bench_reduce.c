@@ -1,6 +1,5 @@
 /* Whole matrices reduced along an axis, beside a kernel that only reads. Each result is compared
- * with one made in f64 on the host, then timed. GB/s counts the bytes that must be read. With
- * --shapes odd a matrix whose rows begin anywhere, of as many bytes as there is room for. */
+ * with one made in f64 on the host, then timed. GB/s counts the bytes that must be read. */
 #include "axis_bench.h"
 #include "axis_shape.h"
 #include "numbers.h"
@@ -91,14 +90,6 @@ static bool run_case(harness *h, arena *a, axis_run *r) {
   return right;
 }
 
-/* Rows of ODD_COLUMNS in place of a square; false: the case is of another shape. */
-static bool odd_shape(const reduce_case *c, int64_t elements, int64_t shape[2]) {
-  enum { ODD_COLUMNS = 5341, ODD_ROWS = 50257 };
-  shape[0] = elements / ODD_COLUMNS < ODD_ROWS ? elements / ODD_COLUMNS : ODD_ROWS;
-  shape[1] = ODD_COLUMNS;
-  return c->shape.rows == 14 && c->shape.columns == 14 && shape[0] > 0;
-}
-
 /* Sources are filled anew where the type changes: cases of one type follow each other. */
 static bool run_cases(harness *h, arena *a, int64_t size) {
   bool right = true;
@@ -115,7 +106,6 @@ static bool run_cases(harness *h, arena *a, int64_t size) {
                   .data = c};
     int element = llrt_dtype_bits(c->dtype) / 8;
     axis_shape_at(&c->shape, element, size, r.shape);
-    if (h->options.odd && !odd_shape(c, size / element, r.shape)) continue;
     axis_name(c->op, c->dtype, r.shape, c->axis, name, NAME);
     if (!harness_wants(h, name)) continue;
     if (filled != c->dtype) {

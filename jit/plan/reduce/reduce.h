@@ -20,7 +20,6 @@ typedef struct reduce_shape {
   int kept_warps;    /* but for so many of their bits */
   bool split;        /* blocks share the walk and write a result each */
   int result_bytes;  /* what a block carries of each result from turn to turn */
-  bool exact; /* the source is loaded as wide as if its rows were aligned (plan_step.exact) */
 } reduce_shape;
 
 /* Chooses the tile of a kernel and fills order[0] (kept bits first, then reduced ones of warps,

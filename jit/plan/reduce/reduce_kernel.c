@@ -101,11 +101,10 @@ static llrt_status branch_step(draft *d, const plan_step *access, bool looped, u
                                            .otherwise = (uint8_t)otherwise});
 }
 
-/* One load: in turns at an edge masked, accesses as wide as masks allow, if they are not exact:
- * then they are as wide, and of those that bounds part what is inside is loaded. Where a turn takes
- * lines of rows, lines that no column bound parts are loaded whole from the rows that are there:
- * mostly it is the walk's last turn that lacks some. */
-static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int vector, bool exact,
+/* One load: in turns at an edge masked, accesses as wide as masks allow. Where a turn takes lines
+ * of rows, lines that no column bound parts are loaded whole from the rows that are there: mostly
+ * it is the walk's last turn that lacks some. */
+static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int vector,
                               int *loaded) {
   plan_kernel *kernel = d->kernel;
   LLRT_TRY(draft_value(kernel, value, loaded));
@@ -113,10 +112,7 @@ static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int
                     .tensor = (uint8_t)tensor,
                     .out = (uint8_t)*loaded,
                     .vector = (uint8_t)vector,
-                    .misaligned = misaligned(d, tensor, vector),
-                    .overhang = exact,
-                    .by_words = exact,
-                    .exact = exact};
+                    .misaligned = misaligned(d, tensor, vector)};
   uint32_t rows = bounds_of_others(kernel, PLAN_DESTINATION);
   bool edge = kernel->n_bounds > 0, looped = is_looped(value);
   bool apart = looped && rows && rows != bits_mask(kernel->n_bounds);
@@ -124,8 +120,7 @@ static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int
   LLRT_TRY(draft_step(kernel, load));
   if (!edge) return LLRT_OK;
   plan_step masked = load;
-  if (exact) masked.masked = true;
-  else mask_access(d, value, &masked);
+  mask_access(d, value, &masked);
   masked.misaligned = misaligned(d, tensor, masked.vector);
   if (apart) {
     LLRT_TRY(branch_step(d, &load, looped, rows, 1));
@@ -235,8 +230,7 @@ static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *lo
   const llrt_dtype from = r->desc.tensors[0].dtype, type = turn_type(r);
   *turn = r->value;
   turn->type = type;
-  bool exact = r->shape.exact && d->align[0] < d->vector[0];
-  LLRT_TRY(load_steps(d, load, 0, d->vector[0], exact, &turn->key));
+  LLRT_TRY(load_steps(d, load, 0, d->vector[0], &turn->key));
   if (r->clears) LLRT_TRY(clear_step(d, load, 0, d->vector[0]));
   if (is_truth(r->value.op) && !r->reads_pairs)
     LLRT_TRY(draft_retype(
@@ -248,7 +242,7 @@ static llrt_status turn_steps(draft *d, const reduction *r, const plan_value *lo
     plan_value read = *clean;
     read.bits = (uint8_t)llrt_dtype_bits(r->value.index);
     int vector = access_vector(d, &read, 3);
-    LLRT_TRY(load_steps(d, &read, 3, vector, false, &turn->at));
+    LLRT_TRY(load_steps(d, &read, 3, vector, &turn->at));
     if (r->clears) LLRT_TRY(clear_step(d, &read, 3, vector));
   } else if (turn->pairs) {
     plan_value positions = retyped(clean, r->value.index);
@@ -397,24 +391,15 @@ static void close_lines(plan_kernel *kernel, const lines *opened) {
     if (at[i] >= 0) draft_close(kernel, at[i]);
 }
 
-/* Whether the kernel's source may be loaded exactly, as its tile then has to have it. */
-static bool may_be_exact(const reduction *r, const plan_target *target) {
-  int bits = llrt_dtype_bits(r->desc.tensors[0].dtype);
-  return !target->simd_lanes && target->access_align_bytes > 1 && !r->reads_pairs && !r->clears &&
-         (bits == 16 || bits == 32);
-}
-
-/* *divided: as reduce_plan_kernel. *fits: false where r->shape asks for what cannot be. */
-static llrt_status plan_kernel_of(const reduction *r, const plan_target *target,
-                                  const plan_options *options, plan_kernel *kernel, bool *divided,
-                                  int *kept, bool *fits) {
+llrt_status reduce_plan_kernel(const reduction *r, const plan_target *target,
+                               const plan_options *options, plan_kernel *kernel, bool *divided,
+                               int *kept) {
   draft d;
   plan_value load, clean;
   reduce_value value;
   reduce_shape shape = r->shape;
   lines opened;
   shape.result_bytes = result_bytes(&r->value);
-  *fits = true;
   draft_begin(&d, &r->desc, target, options, kernel);
   d.splits = r->shape.split;
   llrt_status digits = draft_digits(&d);
@@ -423,9 +408,6 @@ static llrt_status plan_kernel_of(const reduction *r, const plan_target *target,
   LLRT_TRY(digits);
   LLRT_TRY(reduce_tile(&d, &shape, &load, &clean, kept));
   LLRT_TRY(draft_space(&d));
-  if (shape.exact && d.align[0] < d.vector[0])
-    *fits = draft_can_be_exact(&d, 0, &load, d.vector[0]);
-  if (!*fits) return LLRT_OK;
   LLRT_TRY(draft_walk_turns(&d, d.desc->combine.axes,
                             is_looped(&load) ? REDUCE_LEAST_TURNS_OF_ROWS : REDUCE_LEAST_TURNS));
   if (r->value.pairs && !r->reads_pairs) LLRT_TRY(position_axes(&d, r));
@@ -441,16 +423,4 @@ static llrt_status plan_kernel_of(const reduction *r, const plan_target *target,
   close_lines(kernel, &opened);
   draft_finish(kernel);
   return LLRT_OK;
-}
-
-llrt_status reduce_plan_kernel(const reduction *r, const plan_target *target,
-                               const plan_options *options, plan_kernel *kernel, bool *divided,
-                               int *kept) {
-  reduction own = *r;
-  bool fits;
-  own.shape.exact = may_be_exact(r, target);
-  LLRT_TRY(plan_kernel_of(&own, target, options, kernel, divided, kept, &fits));
-  if (fits) return LLRT_OK;
-  own.shape.exact = false;
-  return plan_kernel_of(&own, target, options, kernel, divided, kept, &fits);
 }

@@ -105,12 +105,12 @@ static uint64_t vector_tile(const tiler *w, int v) {
   return closed(w->d, tile);
 }
 
-/* log2 elements of an access. exact: whatever begins it. */
-static int vector_bits(const tiler *w, bool exact) {
+/* log2 elements of an access. */
+static int vector_bits(const tiler *w) {
   const plan_target *target = &w->d->kernel->target;
   int v = bits_min(bits_log2(target->access_bytes) - draft_log2_bytes(w->d, 0), w->runs.n);
   const llrt_swizzle *swizzle = &w->d->kernel->swizzle[0];
-  if (target->access_align_bytes > 1 && !exact) v = bits_min(v, w->runs.align);
+  if (target->access_align_bytes > 1) v = bits_min(v, w->runs.align);
   if (swizzle->swizzle_len) v = bits_min(v, bits_min(swizzle->per_element, w->runs.align));
   while (v > 0 && bits_count(vector_tile(w, v)) > v + 2) v--;
   return v;
@@ -121,7 +121,7 @@ static int vector_bits(const tiler *w, bool exact) {
 static void gpu_roles(tiler *w, const reduce_shape *shape) {
   plan_kernel *kernel = w->d->kernel;
   const plan_tuning *tuning = kernel->target.tuning;
-  int v = vector_bits(w, shape->exact), n = w->d->n_bits;
+  int v = vector_bits(w), n = w->d->n_bits;
   uint64_t all = bits_mask(n);
   w->d->vector[0] = w->vector = v;
   w->d->align[0] = bits_min(v, w->runs.align);
@@ -170,7 +170,7 @@ static void row_roles(tiler *w, int result_bytes, uint64_t run) {
 static void host_roles(tiler *w, const reduce_shape *shape) {
   plan_kernel *kernel = w->d->kernel;
   uint64_t all = bits_mask(w->d->n_bits);
-  int v = bits_min(vector_bits(w, false), kernel->lane_bits);
+  int v = bits_min(vector_bits(w), kernel->lane_bits);
   w->d->vector[0] = w->vector = v;
   w->d->align[0] = bits_min(v, w->runs.align);
   for (int j = 0; j < v; j++) place(w, &w->lanes, w->runs.vector[j]);

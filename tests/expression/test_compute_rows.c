@@ -1,6 +1,6 @@
-/* Long rows on an emulated GPU: more of them than blocks stay, so that blocks take several by turns
- * (docs/expressions.md), and rows that are walked; aligned and not, and with numbers that are none.
- */
+/* Long rows on emulated GPUs: more of them than blocks stay, so that blocks take several by turns
+ * (docs/expressions.md), rows that the blocks of a cluster share, and rows that are walked; aligned
+ * and not, and with numbers that are none. */
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>
@@ -10,11 +10,13 @@
 /* More than two blocks a multiprocessor of 132. */
 enum { ROWS = 266 };
 
-static void run(trial t) {
-  t.device = trial_device("cuda-emu:sm_90a");
+static void run_on(const char *device, trial t) {
+  t.device = trial_device(device);
   const char *wrong = trial_run(&t);
   cr_assert_null(wrong, "%s, %d x %d: %s", t.text, (int)t.extent[0], (int)t.extent[1], wrong);
 }
+
+static void run(trial t) { run_on("cuda-emu:sm_90a", t); }
 
 /* Rows of a block of 16 warps, most of whose registers lie beyond their ends. One reduction: turns
  * meet at a barrier. */
@@ -49,19 +51,35 @@ Test(rows, odd) {
     }
 }
 
-Test(rows, walked) {
+/* There are clusters on one of them alone. */
+Test(rows, long_rows) {
   static const int lengths[] = {40000, 33001};
-  for (int i = 0; i < 2; i++)
-    for (int special = 0; special < 2; special++) {
-      run((trial){.text = SOFTMAX,
-                  .extent = {2, lengths[i]},
-                  .special = special,
-                  .seed = 3,
-                  .in_place = 1});
-      run((trial){.text = "(x[t n]) -> (y[t n], m[t], s[t]) "
-                          "{ m = max(x, n); s = sum(exp(x - m), n); y = x - m - log(s) }",
-                  .extent = {2, lengths[i]},
-                  .special = special,
-                  .seed = 5});
-    }
+  static const char *const devices[] = {"cuda-emu:sm_80", "cuda-emu:sm_90a"};
+  for (int i = 0; i < 8; i++) {
+    int length = lengths[i & 1], special = i >> 1 & 1;
+    run_on(
+        devices[i >> 2],
+        (trial){
+            .text = SOFTMAX, .extent = {2, length}, .special = special, .seed = 3, .in_place = 1});
+    run_on(devices[i >> 2],
+           (trial){.text = "(x[t n]) -> (y[t n], m[t], s[t]) "
+                           "{ m = max(x, n); s = sum(exp(x - m), n); y = x - m - log(s) }",
+                   .extent = {2, length},
+                   .special = special,
+                   .seed = 5});
+  }
+}
+
+/* Two joins behind each other, positions among them, in clusters of two to eight blocks. */
+Test(rows, clusters) {
+  static const char *const text =
+      "(x[t n], w[n]) -> (y[t n], a[t]: i32) "
+      "{ c = x - mean(x, n); y = c * rsqrt(mean(c * c, n) + 1e-5) * w; a = argmax(x, n) }";
+  static const int lengths[] = {34111, 65536, 151937};
+  for (int i = 0; i < 3; i++)
+    run((trial){.text = text,
+                .extent = {3, lengths[i]},
+                .tensor = {{.type = LLRT_BF16}, {.type = LLRT_F32}, {.type = LLRT_BF16}},
+                .offset = i & 1,
+                .seed = 7});
 }

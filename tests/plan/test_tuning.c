@@ -105,7 +105,9 @@ Test(tuning, tables) {
     cr_expect_eq(target->tuning, expected, "%s", target->name);
   }
 #define USED(type, name, unit, trades, source) \
-  cr_expect(plan_tuning_nvidia.name != 0 || plan_tuning_host.name != 0, "%s", #name);
+  cr_expect(plan_tuning_nvidia.name != 0 || plan_tuning_host.name != 0 || \
+                plan_tuning_amd.name != 0, \
+            "%s", #name);
   PLAN_TUNING(USED)
 #undef USED
 }

@@ -194,7 +194,9 @@
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_looped_numbers, "numbers of a thread", \
     "from so many on those that are not moderate (jit/emit/value/emit_moderate.c) are made in a " \
-    "loop, which is less code and takes more registers; 0: never", \
+    "loop, which is less code and takes more registers; 0: never; NVIDIA's make them in a " \
+    "thread's " \
+    "own memory", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int64_t, dot_blocks, "blocks", "wanted on the host, a few for every core", \
     "unmeasured, from d9515dc") \

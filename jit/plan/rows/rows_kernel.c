@@ -195,6 +195,13 @@ static bool turns_meet(const plan_kernel *kernel, int walk) {
   return first->offset < plan_buffer_end(last) && last->offset < plan_buffer_end(first);
 }
 
+/* What other blocks of the cluster read of a block they have read before it ends, and before it
+ * stores: a barrier would wait for stores. */
+static llrt_status let_others_read(plan_kernel *kernel) {
+  if (!plan_others_read(kernel)) return LLRT_OK;
+  return draft_step(kernel, (plan_step){.kind = PLAN_BARRIER});
+}
+
 /* Rows that lie in a block: one after the other, where blocks stay. */
 static llrt_status resident_steps(rows *r) {
   plan_kernel *kernel = r->d.kernel;
@@ -202,7 +209,9 @@ static llrt_status resident_steps(rows *r) {
   if (r->turns) LLRT_TRY(draft_open(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}, &walk));
   LLRT_TRY(load_inputs(r, walk));
   LLRT_TRY(reduce_resident(r));
+  if (r->clusters) LLRT_TRY(let_others_read(kernel));
   LLRT_TRY(store_outputs(r, -1));
+  if (r->clusters) LLRT_TRY(let_others_read(kernel));
   if (walk < 0) return LLRT_OK;
   if (turns_meet(kernel, walk)) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   draft_close(kernel, walk);
@@ -226,7 +235,7 @@ static int blocks_of_unit(const rows *r) {
   const plan_tuning *tuning = kernel->target.tuning;
   int threads = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
   int wanted = r->program->reduced ? tuning->rows_unit_threads : tuning->rows_flat_unit_threads;
-  return r->resident ? (wanted + threads - 1) / threads : 0;
+  return r->resident && !r->turns ? (wanted + threads - 1) / threads : 0;
 }
 
 /* *made: false where rows that are to be resident are too long, or blocks are not to stay. */
@@ -257,7 +266,6 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   LLRT_TRY(resident_steps(r));
   LLRT_TRY(walk_outputs(r));
   draft_close_indices(d, present);
-  if (plan_others_read(kernel)) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   kernel->resident = blocks_of_unit(r);
   LLRT_TRY(draft_memory(d));
   draft_finish(kernel);
@@ -277,7 +285,8 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
   bool made = false, blocks_stay = may_turn(desc);
   for (int i = 0; i < WAYS && !made; i++) {
     if ((ways[i].turns || ways[i].clusters) && !blocks_stay) continue;
-    if (ways[i].clusters && target->cluster_bits == 0) continue;
+    bool clusters = target->cluster_bits > 0 && target->tuning->rows_cluster_warp_bits > 0;
+    if (ways[i].clusters && !clusters) continue;
     memset(r, 0, sizeof *r);
     r->program = &desc->program;
     r->resident = ways[i].resident;

@@ -183,7 +183,9 @@
     "in which a block keeps what several walks of a row want, at most", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_cluster_warp_bits, "log2 warps", \
-    "of a block of a cluster that shares a row, as far as it may have so many blocks", \
+    "of a block of a cluster that shares a row, as far as it may have so many blocks; 0: blocks " \
+    "walk " \
+    "long rows", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_unit_threads, "threads of a multiprocessor", \
     "for which rows in registers leave registers: without that ptxas takes so many that few rows " \

@@ -174,7 +174,6 @@ static LLVMValueRef sigmoid(const maker *m, LLVMValueRef x) {
 static LLVMValueRef silu(const maker *m, LLVMValueRef x) {
   LLVMValueRef part, n, below = less(m, x, number(m, 0)), none = whole(m, 0);
   LLVMValueRef least = whole(m, MAGIC_CODE - 64);
-  if (m->near) return near_silu(m, x);
   if (m->moderate) return mul(m, x, sigmoid(m, x));
   LLVMValueRef low = choose(m, less(m, x, number(m, -125)), number(m, -125), x);
   LLVMValueRef away = negative(m, size_of(m, x));
@@ -245,7 +244,6 @@ static LLVMValueRef gelu_near(const maker *m, LLVMValueRef z) {
   rest = fma_of(m, z, slope, rest);
   maker few = *m;
   few.moderate = true; /* the exponent is above -22 */
-  if (m->near) return mul(m, scaled(&few, near_power(m, rest), n), number(m, 0.522136891213706920));
   return scaled(&few, polynomial(m, rest, power_of, sizeof power_of / sizeof *power_of), n);
 }
 
@@ -278,12 +276,19 @@ static LLVMValueRef gelu(const maker *m, LLVMValueRef x) {
 
 /* ---- the whole ---- */
 
+/* What the tables' two units of the last place leave near enough: not products of exponentials. */
+static bool is_by_table(int op) {
+  return op == EXPR_EXP || op == EXPR_EXP2 || op == EXPR_TANH || op == EXPR_ERF || op == EXPR_LOG ||
+         op == EXPR_LOG2;
+}
+
 static LLVMValueRef function_of(emitter *e, int op, LLVMValueRef x, bool moderate) {
   LLVMTypeRef type = LLVMTypeOf(x);
   LLVMTypeRef scalar =
       LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetElementType(type) : type;
   maker m = maker_of(e, type, LLVMGetTypeKind(scalar) == LLVMDoubleTypeKind);
   m.moderate = moderate;
+  m.near &= is_by_table(op);
   switch (op) {
   case EXPR_SQRT: return square_root(&m, x);
   case EXPR_RSQRT: return quotient(&m, number(&m, 1), square_root(&m, x));
@@ -310,7 +315,7 @@ LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x) {
 }
 
 double emit_function_moderate(const emitter *e, int op) {
-  if (e->ops->table_exp2 && op != EXPR_GELU) return 0;
+  if (e->ops->table_exp2 && is_by_table(op)) return 0;
   switch (op) {
   case EXPR_EXP:
   case EXPR_SIGMOID:

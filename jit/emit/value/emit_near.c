@@ -3,8 +3,6 @@
  * the same in all threads, and no other target's. */
 #include "jit/emit/value/function_maker.h"
 
-#include <math.h>
-
 /* From here on the codes of f32 follow each other by 1. */
 #define MAGIC 0x1.8p23
 #define BIAS 127
@@ -59,20 +57,4 @@ LLVMValueRef near_quotient(const maker *m, LLVMValueRef a, LLVMValueRef x) {
   LLVMValueRef y = near_inverse(m, x), q = mul(m, a, y), back = negative(m, x);
   for (int i = 0; i < 2; i++) q = fma_of(m, fma_of(m, back, q, a), y, q);
   return q;
-}
-
-/* Of x below 0, x e^x / (1 + e^x) with a power of two that stays normal: x e^x is where e^x is not.
- * -infinity gives what it tends to, -0. */
-LLVMValueRef near_silu(const maker *m, LLVMValueRef x) {
-  enum { SHIFT = 64 };
-  LLVMTypeRef type = m->real;
-  LLVMValueRef away = negative(m, size_of(m, x)), least[2] = {x, number(m, -1000)};
-  LLVMValueRef below = less(m, x, number(m, 0)), one = number(m, 1);
-  parts p = parts_of(m, away, LOG2_E, SHIFT);
-  LLVMValueRef part = mul(m, near_power(m, rest_of(m, away, &p)), number(m, ldexp(1, -SHIFT)));
-  LLVMValueRef inverse = near_inverse(m, fma_of(m, part, p.power, one));
-  LLVMValueRef over = emit_intrinsic(m->e, "llvm.maximum", &type, 1, least, 2);
-  over = mul(m, over, choose(m, below, p.power, one));
-  over = mul(m, over, choose(m, below, part, one));
-  return mul(m, over, inverse);
 }

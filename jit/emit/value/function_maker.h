@@ -107,7 +107,5 @@ LLVMValueRef near_power(const maker *m, LLVMValueRef x);
 LLVMValueRef near_inverse(const maker *m, LLVMValueRef x);
 /* a / x, 1 <= x <= 4, 2^-100 <= |a| <= 2^100 or 0, rounded correctly. */
 LLVMValueRef near_quotient(const maker *m, LLVMValueRef a, LLVMValueRef x);
-/* x / (1 + e^-x), any x. */
-LLVMValueRef near_silu(const maker *m, LLVMValueRef x);
 
 #endif

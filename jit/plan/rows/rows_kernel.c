@@ -228,14 +228,22 @@ static bool may_turn(const op_description *desc) {
   return may;
 }
 
+/* How many tensors are the same for all rows. */
+static int count_weights(const rows *r) {
+  int n = 0;
+  for (int t = 0; t < r->program->n_tensors; t++) n += !r->program->tensor[t].output;
+  return n - rows_loaded_first(r, NULL);
+}
+
 /* Blocks that a multiprocessor has registers for: where a thread has more, fewer rows are under
- * way. Walks that overhang rows have a number of their own (backends). */
+ * way. Several weights want theirs, too. Walks that overhang rows have a number of their own
+ * (backends). */
 static int blocks_of_unit(const rows *r) {
   const plan_kernel *kernel = r->d.kernel;
   const plan_tuning *tuning = kernel->target.tuning;
   int threads = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
   int wanted = r->program->reduced ? tuning->rows_unit_threads : tuning->rows_flat_unit_threads;
-  return r->resident && !r->turns ? (wanted + threads - 1) / threads : 0;
+  return r->resident && !r->turns && count_weights(r) < 2 ? (wanted + threads - 1) / threads : 0;
 }
 
 /* *made: false where rows that are to be resident are too long, or blocks are not to stay. */

@@ -193,15 +193,21 @@ static int resident_vector(const tiler *w, int widest) {
   return vector;
 }
 
-/* log2 elements of a thread in a turn of a walk: half as many where rows are not aligned, because
- * vectors that overhang them want more registers. */
-static int walk_bits(const tiler *w, int vector) {
+/* Whether accesses of 2^vector elements are not aligned in all rows, wherever the first one begins.
+ */
+static bool is_odd(const tiler *w, int vector) {
   const plan_kernel *kernel = w->d->kernel;
-  int align = vector; /* of rows among themselves, wherever the first one begins */
+  int align = vector;
   for (int i = 0; i < kernel->n_digits; i++)
     if (kernel->digit[i].axis >= 0 && kernel->digit[i].side[w->anchor].kind == PLAN_STRIDE)
       align = bits_min(align, w->d->side[i][w->anchor].align);
-  return kernel->target.tuning->rows_walk_bits - (align < vector);
+  return align < vector;
+}
+
+/* log2 elements of a thread in a turn of a walk: half as many where rows are not aligned, because
+ * vectors that overhang them want more registers. */
+static int walk_bits(const tiler *w, int vector) {
+  return w->d->kernel->target.tuning->rows_walk_bits - is_odd(w, vector);
 }
 
 static void gpu_roles(tiler *w) {
@@ -348,6 +354,13 @@ static bool turns_are_worth(const tiler *w) {
          bits_count(w->r->program->reduced) == 1;
 }
 
+/* Whether blocks of a cluster take less time than one that walks: several tensors' rows, none of
+ * them aligned, do not stay in shared memory beside each other, and are loaded by narrow accesses.
+ */
+static bool clusters_are_worth(const tiler *w) {
+  return rows_loaded_first(w->r, NULL) > 1 && is_odd(w, w->vector);
+}
+
 /* log2 blocks of a cluster that share the warps of a tile. */
 static int cluster_bits(const tiler *w) {
   const plan_target *target = &w->d->kernel->target;
@@ -373,7 +386,8 @@ llrt_status rows_tile(rows *r, bool *fits) {
   sort_bits(&w);
   if (d->kernel->target.simd_lanes) host_roles(&w);
   else fitting_gpu_roles(&w);
-  *fits = !(r->resident && w.reduced & ~w.used) && (!r->turns || turns_are_worth(&w));
+  *fits = !(r->resident && w.reduced & ~w.used) && (!r->turns || turns_are_worth(&w)) &&
+          (!r->clusters || clusters_are_worth(&w));
   if (!*fits) return LLRT_OK;
   d->kernel->warp_bits = w.n[PLAN_WARP];
   if (r->clusters) d->kernel->cluster_bits = cluster_bits(&w);

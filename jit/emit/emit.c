@@ -90,6 +90,7 @@ static void make_steps(emitter *e, int first, int n) {
     case PLAN_POSITION:
     case PLAN_POSITION_ADD: emit_position_step(e, step); break;
     case PLAN_APPLY: emit_apply_step(e, step); break;
+    case PLAN_CARRY: break; /* the walk's */
     case PLAN_WALK:
       if (e->kernel->lookback.queued) emit_queue(e, i);
       else emit_walk(e, i);

@@ -254,6 +254,13 @@ static void carry(interpreter *in, const plan_step *from, bool first, const plan
   if (walk->pairs) interpreter_copy(in, first ? from->index_in : from->index_out, walk->index_out);
 }
 
+/* What PLAN_CARRY steps of the walk's body carry. */
+static void carry_more(interpreter *in, int at, bool first) {
+  const plan_step *walk = &in->kernel->step[at], *end = walk + walk->body;
+  for (const plan_step *step = walk + 1; step <= end; step += 1 + step->body + step->otherwise)
+    if (step->kind == PLAN_CARRY) interpreter_copy(in, first ? step->in : step->with, step->out);
+}
+
 static llrt_status run_walk(interpreter *in, int at) {
   const plan_step *step = &in->kernel->step[at];
   const uint64_t grid = in->grid;
@@ -262,11 +269,13 @@ static llrt_status run_walk(interpreter *in, int at) {
   memcpy(upper, in->upper, sizeof upper);
   find_turns(in);
   carry(in, step, true, step);
+  carry_more(in, at, true);
   const int64_t end = in->end;
   for (int64_t turn = in->begin; turn < end; turn++) {
     enter_turn(in, turn, grid);
     LLRT_TRY(interpret_steps(in, at + 1, step->body));
     carry(in, &step[step->body], false, step);
+    carry_more(in, at, false);
   }
   in->block = block;
   in->grid = grid;
@@ -331,6 +340,7 @@ static llrt_status run_step(interpreter *in, int at) {
   case PLAN_POSITION: interpret_position(in, step, false); return LLRT_OK;
   case PLAN_POSITION_ADD: interpret_position(in, step, true); return LLRT_OK;
   case PLAN_APPLY: interpret_apply(in, step); return LLRT_OK;
+  case PLAN_CARRY: return LLRT_OK;
   case PLAN_WALK: return run_walk(in, at);
   }
   return llrt_error(LLRT_INTERNAL, "step %d of unknown kind %d", at, step->kind);

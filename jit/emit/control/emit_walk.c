@@ -88,6 +88,20 @@ static void close_early(walker *w, emit_words *next, LLVMBasicBlockRef latch) {
   }
 }
 
+/* ---- what PLAN_CARRY steps of the body carry ---- */
+
+static void carry_more(const walker *w, LLVMBasicBlockRef before) {
+  const plan_step *end = w->step + w->step->body;
+  for (const plan_step *step = w->step + 1; step <= end; step += 1 + step->body + step->otherwise)
+    if (step->kind == PLAN_CARRY) emit_carry_value(w->e, step->in, step->out, before);
+}
+
+static void close_more(const walker *w, LLVMBasicBlockRef latch) {
+  const plan_step *end = w->step + w->step->body;
+  for (const plan_step *step = w->step + 1; step <= end; step += 1 + step->body + step->otherwise)
+    if (step->kind == PLAN_CARRY) emit_close_value(w->e, step->out, step->with, latch);
+}
+
 /* ---- the loop ---- */
 
 /* The test stands before the body: there may be no turn. */
@@ -108,6 +122,7 @@ void emit_walk(emitter *e, int at) {
   LLVMAddIncoming(turn, &w.begin, &before, 1);
   if (carries) emit_carry_value(e, step->in, step->out, before);
   if (carries && step->pairs) emit_carry_value(e, step->index_in, step->index_out, before);
+  carry_more(&w, before);
   carry_early(&w, before);
   LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, turn, w.end, "");
   LLVMBuildCondBr(e->builder, more, body, done);
@@ -125,6 +140,7 @@ void emit_walk(emitter *e, int at) {
   LLVMAddIncoming(turn, &after, &latch, 1);
   if (carries) emit_close_value(e, step->out, last->out, latch);
   if (carries && step->pairs) emit_close_value(e, step->index_out, last->index_out, latch);
+  close_more(&w, latch);
   close_early(&w, next, latch);
   LLVMPositionBuilderAtEnd(e->builder, done);
   e->grid = w.grid;

@@ -112,6 +112,10 @@ void plan_print_combining(const plan_kernel *kernel, const plan_step *step, llrt
     llrt_text_add(text, " -> v%d", step->out);
     break;
   case PLAN_APPLY: print_apply(kernel, step, text); break;
+  case PLAN_CARRY:
+    llrt_text_add(text, "v%d is v%d at first, then v%d of the turn before", step->out, step->in,
+                  step->with);
+    break;
   case PLAN_SCAN: print_scan(kernel, step, text); break;
   case PLAN_PREFIX:
     llrt_text_add(text, "%s of v%d and v%d -> v%d", combine_name(step->combiner), step->in,

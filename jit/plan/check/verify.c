@@ -313,6 +313,7 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
   case PLAN_POSITION:
   case PLAN_POSITION_ADD:
   case PLAN_APPLY:
+  case PLAN_CARRY:
   case PLAN_WALK: return plan_verify_combining(kernel, at);
   case PLAN_COPY: return plan_verify_copy(kernel, at);
   case PLAN_AHEAD:

@@ -116,6 +116,23 @@ static llrt_status check_walk(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+static llrt_status check_carry(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  bool inside = false; /* of the body of a walk, and of nothing else in it */
+  for (int i = 0; i < at; i++) {
+    const plan_step *other = &kernel->step[i];
+    if (other->kind == PLAN_WALK && i + other->body >= at) inside = true;
+    else if (i + other->body + other->otherwise >= at && other->kind != PLAN_IF_PRESENT)
+      inside = false;
+  }
+  CHECK(inside && !kernel->lookback.queued, "step %d: no walk carries", at);
+  CHECK(same_layout(kernel, step->in, step->out) && same_layout(kernel, step->out, step->with) &&
+            kernel->value[step->in].bits == kernel->value[step->out].bits &&
+            kernel->value[step->out].bits == kernel->value[step->with].bits,
+        "step %d: what is carried changes its place or width", at);
+  return LLRT_OK;
+}
+
 /* The bits of digits along the kernel's position axes. */
 static uint64_t counted_bits(const plan_kernel *kernel) {
   uint64_t bits = 0;
@@ -201,6 +218,7 @@ llrt_status plan_verify_combining(const plan_kernel *kernel, int at) {
   case PLAN_FOLD_LANES: return check_fold(kernel, at, PLAN_LANE);
   case PLAN_SPREAD: return check_spread(kernel, at);
   case PLAN_WALK: return check_walk(kernel, at);
+  case PLAN_CARRY: return check_carry(kernel, at);
   case PLAN_APPLY: return check_apply(kernel, at);
   case PLAN_POSITION:
   case PLAN_POSITION_ADD: return check_position(kernel, at);

@@ -214,11 +214,13 @@ typedef enum plan_step_kind {
    * `element` and `type` (of out): expr_operator (expression/operators.h). Operands may be reduced
    * along more than out. NUMBER: the code `number`, of a value that is reduced along all. POSITION:
    * the coordinate of axis `axis`. CAST: rounded to `through` on the way */
-  PLAN_APPLY
+  PLAN_APPLY,
+  PLAN_CARRY /* in the body of a walk itself: out, which steps before it may use, is `in` in the
+                block's first turn, then `with` of the turn before */
 } plan_step_kind;
 
 /* Numbers of kinds are less. A new one comes last: digests of plans have the numbers. */
-#define PLAN_STEP_KINDS (PLAN_APPLY + 1)
+#define PLAN_STEP_KINDS (PLAN_CARRY + 1)
 
 /* How a shared step moves elements on NVIDIA (PTX ISA, "ldmatrix", "stmatrix"): each lane its own,
  * or a warp 8 x 8 matrices of 16 bits, of which lane i gives the address of row i. A lane's word of

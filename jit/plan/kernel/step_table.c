@@ -66,6 +66,7 @@ static const plan_step_row rows[PLAN_STEP_KINDS] = {
     [PLAN_POSITION] = {"position", PLAN_OF_COMBINING, .cost = PLAN_FREE},
     [PLAN_POSITION_ADD] = {"position add", PLAN_OF_COMBINING, .cost = PLAN_FREE, .uses = IN},
     [PLAN_APPLY] = {"apply", PLAN_OF_COMBINING, .cost = PLAN_COUNTED, .uses = IN | WITH | SECOND},
+    [PLAN_CARRY] = {"carry", PLAN_OF_COMBINING, .cost = PLAN_FREE, .uses = IN | WITH},
     [PLAN_WALK] = {"walk", PLAN_OF_COMBINING, .cost = PLAN_FREE, .owns = true, .loops = true},
 };
 

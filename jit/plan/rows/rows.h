@@ -7,7 +7,7 @@
  *   rows_reduce.c  joins along axes: in the block, or walked
  *   rows_keep.c    tensors of walked rows that stay in shared memory from walk to walk
  *   rows_online.c  a walked row's maximum and sum of exponentials in one walk
- *   rows_scan.c    scans along axes, in the block
+ *   rows_scan.c    scans along axes, in the block or from turn to turn
  *   rows_nodes.c   a program's nodes as steps
  *   rows_kernel.c  the kernel
  *   rows_parts.c   one for each part of the program */
@@ -40,6 +40,8 @@ typedef struct rows {
   int loaded[PROGRAM_MAX_NODES];   /* of tensors, likewise: the elements as they were in memory */
   int kept[PROGRAM_MAX_NODES];     /* of tensors that walks share: the ring of their turns */
   bool is_kept[PROGRAM_MAX_NODES]; /* a walk has filled it */
+  int carried[PROGRAM_MAX_NODES];  /* of scans in the open walk: what stands before the turn */
+  int first[PROGRAM_MAX_NODES];    /* likewise, before the first turn */
 } rows;
 
 /* plan_make for LLRT_OP_COMPUTE. */
@@ -119,8 +121,13 @@ int rows_online_sum(const rows *r, int max);
 /* Makes the values of both. */
 llrt_status rows_walk_online(rows *r, int max, int sum);
 
-/* rows_scan.c: node number `node`, a scan of value `in`, in the block. */
+/* rows_scan.c: node number `node`, a scan of value `in`, in the block; in a walk its turn. */
 llrt_status rows_scan(rows *r, int node, int in, int *out);
+/* Before a walk is opened in which the node's value is made: what stands before the first position
+ * of each scan that this takes, unless it is there already. */
+llrt_status rows_begin_scans(rows *r, int node);
+/* At the end of the walk; whether it had scans. */
+bool rows_end_scans(rows *r);
 /* The combiner of a reduction or scan, and the type in which it joins. */
 int rows_combiner(int op);
 llrt_dtype rows_joined_type(const program_node *node);

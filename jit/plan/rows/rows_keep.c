@@ -20,7 +20,7 @@
 static bool wants(const rows *r, int number, int tensor) {
   const program_node *node = &r->program->node[number];
   if (number == tensor) return true;
-  if (node->reduced || !rows_walks(r, number)) return false;
+  if ((node->reduced && !program_scans(node->op)) || !rows_walks(r, number)) return false;
   bool any = false;
   for (int i = 0; i < node->n_args; i++) any |= wants(r, node->arg[i], tensor);
   return any;

@@ -120,9 +120,17 @@ static llrt_status walk_outputs(rows *r) {
     any = true;
   }
   if (!any) return LLRT_OK;
+  for (int t = 0; t < r->program->n_tensors; t++) {
+    const program_tensor *tensor = &r->program->tensor[t];
+    if (is_stored(r, tensor, true)) LLRT_TRY(rows_begin_scans(r, tensor->node));
+  }
   int walk;
   LLRT_TRY(draft_open(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}, &walk));
   LLRT_TRY(store_outputs(r, walk));
+  /* Lanes that store nothing would run ahead to the shuffles of the next turn's scans. */
+  bool scans = rows_end_scans(r);
+  if (scans && kernel->n_bounds > 0 && !kernel->target.simd_lanes)
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
   draft_close(kernel, walk);
   return LLRT_OK;
 }
@@ -302,6 +310,7 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
     r->clusters = ways[i].clusters;
     r->may_keep = ways[i].keeps;
     for (int k = 0; k < PROGRAM_MAX_NODES; k++) r->value[k] = r->loaded[k] = r->kept[k] = ROWS_NONE;
+    rows_end_scans(r);
     LLRT_TRY(find_groups(r));
     llrt_status status = make_kernel(r, desc, target, options, kernel, &made);
     bool last = !r->turns && !r->clusters; /* else another way may do it */

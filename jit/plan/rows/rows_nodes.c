@@ -93,7 +93,8 @@ llrt_status rows_make_node(rows *r, int node) {
 
 llrt_status rows_fetch_for(rows *r, int number) {
   const program_node *node = &r->program->node[number];
-  bool walks = node->reduced && !r->resident; /* and loads in its turns */
+  bool scan = program_scans(node->op);
+  bool walks = node->reduced && !scan && !r->resident; /* and loads in its turns */
   if (r->value[number] != ROWS_NONE || r->is_kept[number] || walks) return LLRT_OK;
   if (node->op == EXPR_TENSOR) return rows_fetch(r, number);
   for (int i = 0; i < node->n_args; i++) LLRT_TRY(rows_fetch_for(r, node->arg[i]));

@@ -158,12 +158,13 @@ static llrt_status joined(const online *o, int combiner, int value, int *out) {
 static llrt_status walk(const online *o, int *max, int *sum) {
   rows *r = o->r;
   plan_kernel *kernel = r->d.kernel;
-  int first[2], carried[2], before[2][PROGRAM_MAX_NODES], at = kernel->n_steps + 2, x;
+  int first[2], carried[2], before[2][PROGRAM_MAX_NODES], at, x;
   LLRT_TRY(neutral(o, LLRT_COMBINE_MAX, &first[0]));
   LLRT_TRY(neutral(o, LLRT_COMBINE_SUM, &first[1]));
   for (int i = 0; i < 2; i++) LLRT_TRY(new_folded(o, &carried[i]));
   memcpy(before[0], r->value, sizeof before[0]);
   memcpy(before[1], r->loaded, sizeof before[1]);
+  LLRT_TRY(rows_begin_scans(r, o->node->arg[0]));
   LLRT_TRY(draft_open(kernel,
                       (plan_step){.kind = PLAN_WALK,
                                   .pairs = true,
@@ -182,6 +183,7 @@ static llrt_status walk(const online *o, int *max, int *sum) {
   *sum = carried[1];
   LLRT_TRY(turn(o, x, max, sum));
   draft_close(kernel, at);
+  rows_end_scans(r);
   memcpy(r->value, before[0], sizeof before[0]);
   memcpy(r->loaded, before[1], sizeof before[1]);
   *max = carried[0];

@@ -290,6 +290,7 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
   LLRT_TRY(like_values(r, &first, &carried));
   memcpy(before[0], r->value, sizeof before[0]);
   memcpy(before[1], r->loaded, sizeof before[1]);
+  LLRT_TRY(rows_begin_scans(r, node->arg[0]));
   int walk = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK,
                                           .in = (uint8_t)first.key,
@@ -315,6 +316,7 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
                                           .index_with = (uint8_t)j.value.at,
                                           .index_out = (uint8_t)next.at}));
   draft_close(kernel, walk);
+  rows_end_scans(r);
   memcpy(r->value, before[0], sizeof before[0]);
   memcpy(r->loaded, before[1], sizeof before[1]);
   j.value = carried;

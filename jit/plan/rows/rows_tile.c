@@ -225,7 +225,7 @@ static void gpu_roles(tiler *w) {
     fill(w, PLAN_REGISTER, walk_bits(w, w->vector), w->reduced);
     fill(w, PLAN_WARP, tuning->rows_walk_warp_bits - w->fewer, w->reduced);
   }
-  fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);
+  fill(w, PLAN_WARP, w->reduced ? tuning->rows_warp_bits : tuning->rows_flat_warp_bits, kept);
   fill(w, PLAN_REGISTER, w->reduced ? tuning->rows_thread_bits : tuning->rows_flat_bits, kept);
 }
 

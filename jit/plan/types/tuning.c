@@ -17,9 +17,9 @@
       .reduce_split_warp_bits = 2, .scan_walking_blocks = 1024, .scan_least_turns = 4, \
       .scan_resident = 3, .scan_least_units = 148, .scan_run_bytes = 64, .scan_turn_lane_bits = 1, \
       .scan_thread_bits = 4, .scan_turn_thread_bytes = 128, .scan_warp_bits = 3, \
-      .rows_row_bits = 5, .rows_flat_bits = 3, .rows_thread_bits = 4, .rows_warp_bits = 2, \
-      .rows_walk_bits = 5, .rows_walk_warp_bits = 4, .dot_unit_warp_bits = 3, \
-      .dot_least_copied = 256, .packed_dealt_turns = 4
+      .rows_row_bits = 5, .rows_flat_bits = 3, .rows_thread_bits = 4, .rows_warp_bits = 1, \
+      .rows_flat_warp_bits = 2, .rows_walk_bits = 5, .rows_walk_warp_bits = 4, \
+      .dot_unit_warp_bits = 3, .dot_least_copied = 256, .packed_dealt_turns = 4
 
 const plan_tuning plan_tuning_nvidia = {.targets = "sm_80, sm_89, sm_90, sm_90a",
                                         GPU,

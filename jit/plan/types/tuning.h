@@ -174,6 +174,8 @@
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_warp_bits, "log2 warps", "of a block of rows that are shorter than so many hold", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
+  X(int, rows_flat_warp_bits, "log2 warps", "of a block of an expression without rows", \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_walk_bits, "log2 elements", \
     "of a thread in a turn of a row that is walked: what is under way", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \

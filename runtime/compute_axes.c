@@ -337,6 +337,9 @@ static llrt_status take_position(splitter *s, int axis, int64_t position, llrt_t
   int kept = 0;
   int64_t bits = llrt_dtype_bits(tensor->dtype), moved = 0;
   bool gone = false; /* the digit before */
+  if (storage_tile_bits(storage, axis) > 0)
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "a position of an axis is taken that is in the storage's tile");
   fix_strides(storage);
   if (!bind_digits(storage, tensor, &bound)) return refuse_position();
   for (int i = 0; i < storage->n_digits; i++) {

@@ -75,6 +75,8 @@ static const struct {
     {"(x[m k]) -> (y[m k]: bf16) { y = x * 2 }", {48, 80}, {NULL, "mma_m16n8k16_a"}},
     {"(x[m k]) -> (y[m k]: bf16) { y = x / sum(x, k) }", {16, 48}, {"mma_m16n8k16_a", NULL}},
     {"(x[m k]) -> (y[m k]: i32) { y = k * 8 + m }", {9, 7}, {NULL, "scale_8x4(pad=5)"}},
+    /* no input has the axis along which whole blocks are pads */
+    {"(w[k]) -> (y[m k]) { y = ceil(w) }", {27, 64}, {NULL, "scale_8x4(pad=3)"}},
 };
 
 Test(packed, against_reference) {

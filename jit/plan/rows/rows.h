@@ -94,6 +94,8 @@ llrt_status rows_load_kept(rows *r, int node, const plan_value *laid_out);
 /* log2 elements of an access to a ring. */
 int rows_kept_vector(const rows *r, const plan_value *value);
 
+/* rows_reduce.c: whether the kernel's tile may overhang the axis. */
+bool rows_overhang(const rows *r, int axis);
 /* rows_reduce.c: node number `node`, a reduction of value `in`, in the block. */
 llrt_status rows_reduce(rows *r, int node, int in, int *out);
 /* The same, of a value that `make` makes in each turn of a walk. */

@@ -220,10 +220,23 @@ static llrt_status store_elements(rows *r, int tensor, int value, int form) {
   return draft_step(kernel, form == ACCESS_WHOLE ? f.whole : f.masked);
 }
 
+/* Whether a block inside all bounds has no pads: blocks of a single position of an axis that no
+ * other tensor has are not bounded along it, and some of them are pads alone. */
+static bool pads_are_bounded(const rows *r, int tensor) {
+  bool are = true;
+  for (int a = 0; a < r->program->rank; a++)
+    are &= !draft_stores_pads(&r->d, tensor, a) || rows_overhang(r, a);
+  return are;
+}
+
 /* Pads get their value where a block reaches beyond the shape. */
 static llrt_status store_with_pads(rows *r, int tensor, int value) {
   plan_kernel *kernel = r->d.kernel;
   int branch = kernel->n_steps, edge = branch;
+  if (!pads_are_bounded(r, tensor)) {
+    LLRT_TRY(rows_fill_pads(r, tensor, &value));
+    return store_elements(r, tensor, value, ACCESS_BOTH);
+  }
   if (rows_may_be_inside(r)) {
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR}));
     LLRT_TRY(store_elements(r, tensor, value, ACCESS_WHOLE));

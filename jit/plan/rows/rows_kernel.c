@@ -243,6 +243,16 @@ static int count_weights(const rows *r) {
   return n - rows_loaded_first(r, NULL);
 }
 
+/* Whether a thread of so many blocks has two registers for each element that it holds, and a few:
+ * with fewer ptxas spills. In clusters the rows that are under way are worth that. */
+static bool have_registers(const rows *r, int blocks) {
+  enum { UNIT_REGISTERS = 1 << 16, OTHERS = 6 };
+  const plan_kernel *kernel = r->d.kernel;
+  int thread_bits = kernel->lane_bits + kernel->warp_bits;
+  int elements = 1 << bits_max(r->d.tile_bits - thread_bits, 0);
+  return kernel->cluster_bits || (UNIT_REGISTERS >> thread_bits) / blocks >= 2 * elements + OTHERS;
+}
+
 /* Blocks that a multiprocessor has registers for: where a thread has more, fewer rows are under
  * way. Several weights want theirs, too. Walks that overhang rows have a number of their own
  * (backends). */
@@ -251,7 +261,10 @@ static int blocks_of_unit(const rows *r) {
   const plan_tuning *tuning = kernel->target.tuning;
   int threads = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
   int wanted = r->program->reduced ? tuning->rows_unit_threads : tuning->rows_flat_unit_threads;
-  return r->resident && !r->turns && count_weights(r) < 2 ? (wanted + threads - 1) / threads : 0;
+  int blocks = (wanted + threads - 1) / threads;
+  if (!r->resident || r->turns || count_weights(r) >= 2) return 0;
+  while (blocks > 1 && !have_registers(r, blocks)) blocks--;
+  return blocks;
 }
 
 /* *made: false where rows that are to be resident are too long, or blocks are not to stay. */

@@ -14,10 +14,10 @@ bool rows_has_pads(const rows *r, int tensor) {
   return has;
 }
 
-/* The number that is stored as this code. */
+/* The number that is stored as this code. NaN where there is none. */
 static double pad_number(llrt_dtype store, uint64_t code) {
   if (store == LLRT_E8M0) return code == 255 ? (double)NAN : ldexp(1, (int)code - 127);
-  if (store == LLRT_BOOL) return code != 0;
+  if (store == LLRT_BOOL) return code > 1 ? (double)NAN : (double)code;
   if (store == LLRT_I64 || store == LLRT_U64) return (double)(int64_t)code;
   return number_value(number_format_of(store), code);
 }

@@ -46,8 +46,7 @@ llrt_dtype rows_joined_type(const program_node *node) {
 
 /* ---- ends ---- */
 
-/* Whether the tile may overhang the axis. */
-static bool overhangs(const rows *r, int axis) {
+bool rows_overhang(const rows *r, int axis) {
   bool found = false;
   for (int i = 0; i < r->d.kernel->n_bounds; i++) {
     const plan_bound *bound = &r->d.kernel->bound[i];
@@ -99,7 +98,7 @@ static llrt_status leave_out_along(rows *r, const program_node *node, int axis, 
 
 static llrt_status leave_out(rows *r, const program_node *node, int *value) {
   for (int a = 0; a < r->program->rank; a++)
-    if (node->reduced >> a & 1 && overhangs(r, a)) LLRT_TRY(leave_out_along(r, node, a, value));
+    if (node->reduced >> a & 1 && rows_overhang(r, a)) LLRT_TRY(leave_out_along(r, node, a, value));
   return LLRT_OK;
 }
 
@@ -108,7 +107,7 @@ llrt_status rows_leave_out(rows *r, const program_node *node, int *value) {
   plan_kernel *kernel = r->d.kernel;
   int whole, branch = kernel->n_steps, edge = kernel->n_steps + 2;
   bool ends = false;
-  for (int a = 0; a < r->program->rank; a++) ends |= node->reduced >> a & 1 && overhangs(r, a);
+  for (int a = 0; a < r->program->rank; a++) ends |= node->reduced >> a & 1 && rows_overhang(r, a);
   if (!ends || r->resident || !rows_may_be_inside(r)) return leave_out(r, node, value);
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = true, .body = 1}));
   LLRT_TRY(rows_renamed(r, *value, kernel->value[*value].reduced, &whole));

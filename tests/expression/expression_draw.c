@@ -302,6 +302,9 @@ static void shape_of(const llrt_expr *expr, const trial *t, int i, llrt_tensor *
   }
 }
 
+/* Seeds below stand for what they did before there were tiles: some are fixed rows of a test. */
+#define FIRST_WITH_TILES 990000
+
 /* Tiles with pads: of scales, of packed weights, and one whose pads are no zeros. */
 static void draw_tiles(writer *w, char *text, size_t size) {
   static const char *const names[] = {
@@ -325,7 +328,8 @@ static void draw_storage(writer *w, const llrt_tensor *shape, int i) {
              (long long)last + draw(w, 9));
   if (shape->rank == 2 && kind == 2 && last % 4 == 0)
     snprintf(text, size, "storage(rank=2, digits=[dim1:4, dim0:rest, dim1:rest])");
-  if (shape->rank == 2 && kind == 3) draw_tiles(w, text, size);
+  if (shape->rank == 2 && kind == 3 && w->out->trial.seed >= FIRST_WITH_TILES)
+    draw_tiles(w, text, size);
   if (shape->rank == 3 && kind == 0)
     snprintf(text, size, "storage(rank=3, digits=[dim2:rest, dim0:rest, dim1:rest])");
   if (shape->rank == 3 && kind == 1)

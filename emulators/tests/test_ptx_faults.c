@@ -127,7 +127,7 @@ static const struct {
     {"one operand too many", "add.u32 %r0, %r1, %r2, %r3;", 32, EMU_UNKNOWN, UNUSED, ""},
     {"label", "bra NOWHERE;", 32, EMU_UNKNOWN, UNUSED, ""},
     {"label twice", "X: X: mov.u32 %r0, 1;", 32, EMU_UNKNOWN, UNUSED, ""},
-    {"directive", ".local .b8 x[4];", 32, EMU_UNKNOWN, UNUSED, ""},
+    {"directive", ".const .b8 x[4];", 32, EMU_UNKNOWN, UNUSED, ""},
     {"width of a register", "add.u32 %d0, %r1, %r2;", 32, EMU_UNKNOWN, UNUSED, ""},
     {"vector of the wrong size", "ld.shared.v2.u32 {%r4, %r5, %r6, %r7}, [tile];", 32, EMU_UNKNOWN,
      UNUSED, ""},

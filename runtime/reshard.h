@@ -30,7 +30,9 @@ typedef struct reshard_spot {
   int rank;       /* whose memory it is in, or one of those above */
   int64_t offset; /* bytes behind that rank's address, with the description's strides */
   int64_t steps[LLRT_MAX_RANK]; /* of the offset, so many strides of each axis that a run brings */
-  int bits;                     /* of an element, where there are steps */
+  int64_t loose; /* bits of powers of two, bytes, that a run's strides may move the offset by: what
+                    divides offset | loose divides the offset of every run */
+  int bits;      /* of an element, where there are steps */
 } reshard_spot;
 
 /* One tensor of a launch: everything but its address. */

@@ -44,7 +44,8 @@ void reshard_connect(reshard_launch *launch) {
     launch->tensor[t].storage = &launch->side[t].storage;
     launch->tensor[t].indices = launch->tensor[t].n_indices ? launch->side[t].index : NULL;
     if (launch->n_boxes == 0 || t > 1)
-      launch->tensor[t].data = (void *)reshard_stand_in(t, launch->side[t].spot.offset);
+      launch->tensor[t].data =
+          (void *)reshard_stand_in(t, launch->side[t].spot.offset | launch->side[t].spot.loose);
   }
 }
 

@@ -88,6 +88,17 @@ static void index_box(const whole *of, llrt_part *memory, int64_t *begin, int64_
   memcpy(extent, box.extent, sizeof box.extent);
 }
 
+/* A run's strides are multiples of the powers of two that divide the description's. */
+static int64_t find_loose(const storage_box *box, const int64_t *strides, int bits) {
+  int64_t loose = 0;
+  for (int axis = 0; axis < box->storage.rank; axis++) {
+    int64_t step = box->steps[axis] * (strides[axis] & -strides[axis]);
+    int64_t bytes = (step & -step) * bits / 8;
+    if (step != 0) loose |= bytes > 0 ? bytes : 1;
+  }
+  return loose;
+}
+
 llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, int rank,
                               const reshard_move *move, llrt_tensor *tensor, reshard_side *side) {
   int64_t scale_shape[LLRT_MAX_RANK], begin[LLRT_MAX_RANK] = {0}, extent[LLRT_MAX_RANK];
@@ -115,6 +126,8 @@ llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, 
     side->spot.bits = bits;
     side->open = box.open;
     memcpy(side->spot.steps, box.steps, sizeof box.steps);
+    if (reshard_open_axes(&of.sharding->storage))
+      side->spot.loose = find_loose(&box, of.strides + rank * LLRT_MAX_RANK, bits);
     memcpy(tensor->strides, box.strides, sizeof box.strides);
     return LLRT_OK;
   }

@@ -26,7 +26,7 @@ static llrt_status add_axis(llrt_storage *storage) {
 /* The largest power of two up to 16 that divides all addresses of a side. */
 static int64_t alignment_of(const reshard_spot *spot, int n) {
   int64_t bits = 16;
-  for (int i = 0; i < n; i++) bits |= spot[i].offset;
+  for (int i = 0; i < n; i++) bits |= spot[i].offset | spot[i].loose;
   return bits & -bits;
 }
 

@@ -68,7 +68,7 @@ static void add_boundary(boundaries *list, int64_t x) {
 static bool is_boundary(const draft *d, int tensor, int axis, int64_t start) {
   int64_t group = draft_group(d, tensor, axis), most = d->written[axis].most;
   int bits = draft_tile_bits(draft_storage(d, tensor), axis);
-  bool walked = bits > 0 && (group == 1 || group < most);
+  bool walked = bits > 0 && group != LLRT_GROUP_ALL && (group == 1 || group < most);
   return start < most || (walked && start == group << bits);
 }
 

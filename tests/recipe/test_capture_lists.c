@@ -60,7 +60,7 @@ static void check(const char *name) {
   llrt_repack *plan;
   llrt_repack_info info = {0};
   llrt_named_tensor tensors[N_IN];
-  char names[N_IN][16];
+  char names[N_IN][32];
   for (int i = 0; i < N_IN; i++) {
     snprintf(names[i], sizeof names[i], "%d.%s", i / 2, i % 2 ? "less" : "turned");
     tensors[i] = (llrt_named_tensor){names[i], LLRT_F32, 2, {M, N}, {0}};

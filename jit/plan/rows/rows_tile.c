@@ -169,10 +169,12 @@ static int row_warps(const tiler *w, int bits) {
 
 /* Elements of a row of one known axis that is one digit; 0: it is none. */
 static int64_t known_row(const tiler *w) {
-  int axis = bits_lowest(w->r->program->reduced), digits = 0;
   const plan_kernel *kernel = w->d->kernel;
+  int axis, digits = 0;
+  if (bits_count(w->r->program->reduced) != 1) return 0;
+  axis = bits_lowest(w->r->program->reduced);
   for (int i = 0; i < kernel->n_digits; i++) digits += kernel->digit[i].axis == axis;
-  if (bits_count(w->r->program->reduced) != 1 || digits != 1) return 0;
+  if (digits != 1) return 0;
   return w->d->shape[axis].known < 0 ? 0 : w->d->shape[axis].known;
 }
 

@@ -1,10 +1,13 @@
 /* See function_errors.h. */
 #include "tests/expression/function_errors.h"
 
+#include "tests/expression/function_smooth.h"
+
 #include "base/status.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static double sigmoid_of(double x) { return 1 / (1 + exp(-x)); }
@@ -79,21 +82,79 @@ static double ulps(float y, double exact) {
   return fabs((double)y - exact) / ldexp(1, exponent - 23);
 }
 
-llrt_status function_errors(llrt_device *device, const function_row *row, uint64_t first,
-                            uint64_t stride, int64_t n, float *x, float *y, double *worst,
-                            float *at) {
-  int64_t made = 0;
-  for (uint64_t code = first; made < n && code < 1ull << 32; code += stride, made++) {
-    uint32_t bits = (uint32_t)code;
-    memcpy(&x[made], &bits, sizeof bits);
-  }
-  LLRT_TRY(function_run(device, row->name, x, y, made));
-  for (int64_t i = 0; i < made; i++) {
-    double exact = row->exact((double)x[i]);
-    /* What is rounded correctly is off by half a unit at most. */
-    if (*worst >= 0.5 && y[i] == (float)exact && y[i] != 0) continue;
-    double error = ulps(y[i], exact);
-    if (error > *worst) *worst = error, *at = x[i];
-  }
+/* ---- many patterns ---- */
+
+llrt_status function_sweep_begin(function_sweep *s, llrt_device *device, const function_row *row,
+                                 int64_t room) {
+  char text[140];
+  snprintf(text, sizeof text,
+           "(first: i32, stride: i32) -> (y[n]: f32) { y = %s(bitcast(n * stride + first, f32)) }",
+           row->name);
+  *s = (function_sweep){.device = device, .row = row, .room = room};
+  s->y = malloc((size_t)room * sizeof *s->y);
+  s->error = malloc(SMOOTH_BLOCK * sizeof *s->error);
+  if (!s->y || !s->error) return llrt_error(LLRT_OUT_OF_MEMORY, "results of %s", row->name);
+  LLRT_TRY(llrt_expr_parse(text, &s->expr));
+  return llrt_memory_allocate(device, (size_t)room * sizeof *s->y, &s->memory);
+}
+
+void function_sweep_end(function_sweep *s) {
+  if (s->memory) llrt_memory_free(s->device, s->memory);
+  llrt_expr_destroy(&s->expr);
+  free(s->y);
+  free(s->error);
+}
+
+/* y of n patterns. */
+static llrt_status sweep_run(function_sweep *s, uint64_t first, uint64_t stride, int64_t n) {
+  llrt_tensor y = {
+      .data = s->memory, .dtype = LLRT_F32, .rank = 1, .shape = {n}, .device = s->device};
+  llrt_arg args[] = {{.name = "first", .integer = (int32_t)(uint32_t)first},
+                     {.name = "stride", .integer = (int32_t)stride},
+                     {.name = "y", .tensor = &y}};
+  LLRT_TRY(llrt_compute_into(s->expr, args, 3, NULL, NULL));
+  LLRT_TRY(llrt_memory_copy(s->device, s->y, s->memory, (size_t)n * sizeof *s->y,
+                            LLRT_COPY_FROM_DEVICE, NULL));
+  return llrt_stream_synchronize(s->device, NULL);
+}
+
+static float number_of(uint64_t code) {
+  uint32_t bits = (uint32_t)code;
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* One number, by the C library. */
+static void look(const function_sweep *s, float x, float y, function_worst *worst) {
+  double exact = s->row->exact((double)x);
+  /* What is rounded correctly is off by half a unit at most. */
+  if (y != 0 && ((double)y == exact || (worst->ulp >= 0.5 && y == (float)exact))) return;
+  double error = ulps(y, exact);
+  if (error > worst->ulp) *worst = (function_worst){error, x};
+}
+
+/* SMOOTH_BLOCK numbers: those alone by the C library that may be worse than the worst. */
+static void look_at_block(const function_sweep *s, uint64_t first, uint64_t stride, const float *y,
+                          function_worst *worst) {
+  double from = (double)number_of(first), largest,
+         step =
+             ((double)number_of(first + (SMOOTH_BLOCK - 1) * stride) - from) / (SMOOTH_BLOCK - 1);
+  bool even = first >> 23 == (first + (SMOOTH_BLOCK - 1) * stride) >> 23; /* in one binade */
+  bool smooth = even && smooth_errors(s->row->exact, from, step, y, s->error, &largest);
+  if (smooth && largest <= worst->ulp - SMOOTH_SLACK) return;
+  for (uint64_t i = 0; i < SMOOTH_BLOCK; i++)
+    if (!smooth || !(s->error[i] <= worst->ulp - SMOOTH_SLACK))
+      look(s, number_of(first + i * stride), y[i], worst);
+}
+
+llrt_status function_sweep_piece(function_sweep *s, uint64_t first, uint64_t stride,
+                                 function_worst *worst) {
+  uint64_t n = ((1ull << 32) - first + stride - 1) / stride, i = 0;
+  if (n > (uint64_t)s->room) n = (uint64_t)s->room;
+  LLRT_TRY(sweep_run(s, first, stride, (int64_t)n));
+  for (; i + SMOOTH_BLOCK <= n; i += SMOOTH_BLOCK)
+    look_at_block(s, first + i * stride, stride, s->y + i, worst);
+  for (; i < n; i++) look(s, number_of(first + i * stride), s->y[i], worst);
   return LLRT_OK;
 }

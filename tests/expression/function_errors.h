@@ -18,10 +18,31 @@ const function_row *function_row_of(int number);
 llrt_status function_run(llrt_device *device, const char *name, const float *x, float *y,
                          int64_t n);
 
-/* The largest error of a function over the bit patterns first, first + stride, …, at most n of
- * them, if larger than *worst; *at is where. x and y have room for n. */
-llrt_status function_errors(llrt_device *device, const function_row *row, uint64_t first,
-                            uint64_t stride, int64_t n, float *x, float *y, double *worst,
-                            float *at);
+/* The largest error that a function was found to have, and where. */
+typedef struct function_worst {
+  double ulp;
+  float at;
+} function_worst;
+
+/* A function at bit patterns of f32 that the kernel makes by itself, `room` at a time. */
+typedef struct function_sweep {
+  llrt_device *device;
+  const function_row *row;
+  llrt_expr *expr;
+  int64_t room;
+  void *memory; /* the device's */
+  float *y;
+  double *error; /* of a block (function_smooth.h) */
+} function_sweep;
+
+/* Ownership: function_sweep_end, after a failure, too. */
+llrt_status function_sweep_begin(function_sweep *s, llrt_device *device, const function_row *row,
+                                 int64_t room);
+void function_sweep_end(function_sweep *s);
+
+/* Looks at the patterns first, first + stride, … below 2^32, at most `room` of them. *worst becomes
+ * the error that is largest, if it was less. */
+llrt_status function_sweep_piece(function_sweep *s, uint64_t first, uint64_t stride,
+                                 function_worst *worst);
 
 #endif

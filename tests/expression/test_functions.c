@@ -4,6 +4,7 @@
  * the same bits as the host, but for functions that NVIDIA's make by tables. */
 #include "tests/expression/compute_trial.h"
 #include "tests/expression/function_errors.h"
+#include "tests/expression/function_smooth.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -24,16 +25,18 @@ static void run_function(llrt_device *device, const char *name, const float *x, 
 
 /* The error of a function over patterns `stride` apart, zeros, infinities and powers of two. */
 static void check_error(llrt_device *device, const function_row *row, uint64_t stride) {
-  static float x[PIECE], y[PIECE];
-  double worst = 0;
-  float at = 0;
-  for (uint64_t first = 0; first < 1ull << 32; first += PIECE * stride)
-    cr_assert_eq(function_errors(device, row, first, stride, PIECE, x, y, &worst, &at), LLRT_OK,
-                 "%s", llrt_last_error());
-  cr_assert_eq(function_errors(device, row, 0, 1ull << 23, 512, x, y, &worst, &at), LLRT_OK, "%s",
-               llrt_last_error());
-  if (getenv("LLRT_TEST_SHOW")) printf("| `%s` | %.2f | %.9g |\n", row->name, worst, (double)at);
-  cr_expect_leq(worst, row->most + 1e-6, "%s(%.9g) is off by %g ulp", row->name, (double)at, worst);
+  function_worst worst = {0};
+  function_sweep sweep;
+  llrt_status status = function_sweep_begin(&sweep, device, row, PIECE);
+  for (uint64_t first = 0; status == LLRT_OK && first < 1ull << 32; first += PIECE * stride)
+    status = function_sweep_piece(&sweep, first, stride, &worst);
+  if (status == LLRT_OK) status = function_sweep_piece(&sweep, 0, 1ull << 23, &worst);
+  cr_assert_eq(status, LLRT_OK, "%s", llrt_last_error());
+  function_sweep_end(&sweep);
+  if (getenv("LLRT_TEST_SHOW"))
+    printf("| `%s` | %.2f | %.9g |\n", row->name, worst.ulp, (double)worst.at);
+  cr_expect_leq(worst.ulp, row->most + 1e-6, "%s(%.9g) is off by %g ulp", row->name,
+                (double)worst.at, worst.ulp);
 }
 
 Test(functions, error) {
@@ -42,6 +45,37 @@ Test(functions, error) {
   int number = 0;
   for (const function_row *row = function_row_of(0); row; row = function_row_of(++number))
     if (!only || strcmp(only, row->name) == 0) check_error(trial_device("host"), row, stride);
+}
+
+/* Blocks of neighbours in many binades: what a polynomial says of errors is what the C library
+ * says, up to what it may be off by. */
+Test(functions, errors_by_polynomials) {
+  static float y[SMOOTH_BLOCK];
+  static double error[SMOOTH_BLOCK];
+  int smooth = 0;
+  for (int f = 0; function_row_of(f); f++)
+    for (uint32_t code = 0x00345000; code < 0xFF800000u; code += 0x01357000) {
+      float from, to;
+      double largest = 0, most = 0;
+      uint32_t last = code + SMOOTH_BLOCK - 1;
+      memcpy(&from, &code, sizeof from);
+      memcpy(&to, &last, sizeof to);
+      double step = ((double)to - (double)from) / (SMOOTH_BLOCK - 1);
+      for (int i = 0; i < SMOOTH_BLOCK; i++)
+        y[i] = (float)(function_row_of(f)->exact((double)from + step * i) * (1 + i % 7 * 0x1p-23));
+      if (!smooth_errors(function_row_of(f)->exact, (double)from, step, y, error, &largest))
+        continue;
+      smooth++;
+      for (int i = 0; i < SMOOTH_BLOCK; i++) {
+        double exact = function_row_of(f)->exact((double)from + step * i);
+        double right = fabs((double)y[i] - exact) / ldexp(1, ilogb(exact) - 23);
+        most = fmax(most, error[i]);
+        cr_assert_leq(fabs(error[i] - right), SMOOTH_SLACK, "%s(%a): %g, not %g",
+                      function_row_of(f)->name, (double)from + step * i, error[i], right);
+      }
+      cr_assert_eq(most, largest);
+    }
+  cr_assert_gt(smooth, 1000, "%d", smooth);
 }
 
 /* The emulator's tables are rounded correctly. */

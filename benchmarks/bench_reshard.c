@@ -57,7 +57,7 @@ static size_t room(int64_t bytes) { return (size_t)(bytes < LEAST_BYTES ? LEAST_
 static void fill_source(rank_run *r) {
   shared *s = r->of;
   uint8_t *bytes = calloc(room(r->source_bytes), 1);
-  if (!bytes) exit(1);
+  if (!bytes) harness_end(1);
   reshard_problem_fill(&s->problem, r->rank, bytes);
   llrt_device *device = s->device[r->rank];
   harness_must(llrt_memory_copy(device, s->sources[r->rank], bytes, (size_t)r->source_bytes,
@@ -95,7 +95,7 @@ static void forget_destination(const rank_run *r) {
 static void check_destination(rank_run *r) {
   shared *s = r->of;
   uint8_t *bytes = malloc(room(r->destination_bytes));
-  if (!bytes) exit(1);
+  if (!bytes) harness_end(1);
   llrt_device *device = s->device[r->rank];
   harness_must(llrt_memory_copy(device, bytes, s->destinations[r->rank],
                                 (size_t)r->destination_bytes, LLRT_COPY_FROM_DEVICE, NULL),
@@ -378,7 +378,7 @@ static bool run_case(const harness_options *options, const reshard_case *c, int 
   for (int r = 0; r < ranks; r++) {
     run[r] = (rank_run){.of = &s, .rank = r};
     memcpy(run[r].device, devices[r], sizeof run[r].device);
-    if (pthread_create(&thread[r], NULL, rank_main, &run[r]) != 0) exit(1);
+    if (pthread_create(&thread[r], NULL, rank_main, &run[r]) != 0) harness_end(1);
   }
   for (int r = 0; r < ranks; r++) {
     pthread_join(thread[r], NULL);
@@ -401,7 +401,7 @@ int bench_reshard(int argc, char *argv[]) {
     printf("reshard: %d ranks, %lld bytes a rank\n", ranks, (long long)options.size[size]);
     for (int i = 0; i < reshard_case_count; i++) {
       const reshard_case *c = &reshard_cases[i];
-      if (options.only && !strstr(c->name, options.only)) continue;
+      if (!harness_takes(&options, c->name)) continue;
       if (options.list) printf("%s\n", c->name);
       else right &= run_case(&options, c, ranks, devices, options.size[size]);
     }

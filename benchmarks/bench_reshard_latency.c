@@ -77,7 +77,7 @@ static uint16_t value_at(int64_t row, int64_t column) {
 
 static uint16_t *new_part(const rank_run *r) {
   uint16_t *part = malloc((size_t)r->bytes);
-  if (!part) exit(1);
+  if (!part) harness_end(1);
   return part;
 }
 
@@ -288,7 +288,7 @@ static bool run_case(const harness_options *options, int of, int ranks, char dev
   for (int r = 0; r < ranks; r++) {
     run[r] = (rank_run){.of = &s, .rank = r};
     memcpy(run[r].device, devices[r], sizeof run[r].device);
-    if (pthread_create(&thread[r], NULL, rank_main, &run[r]) != 0) exit(1);
+    if (pthread_create(&thread[r], NULL, rank_main, &run[r]) != 0) harness_end(1);
   }
   for (int r = 0; r < ranks; r++) {
     pthread_join(thread[r], NULL);
@@ -325,7 +325,7 @@ int bench_reshard_latency(int argc, char *argv[]) {
   printf("reshard-latency: %d ranks, us of one, %d in a row; bytes to each other rank\n", ranks,
          IN_A_ROW);
   for (int of = 0; of < CASE_COUNT; of++) {
-    if (options.only && !strstr(cases[of].name, options.only)) continue;
+    if (!harness_takes(&options, cases[of].name)) continue;
     if (options.list) printf("%s\n", cases[of].name);
     for (int size = 0; size < options.n_sizes && !options.list; size++)
       right &= run_case(&options, of, ranks, devices, options.size[size]);

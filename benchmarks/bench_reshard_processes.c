@@ -32,7 +32,7 @@ static void fill(const trial *t) {
   int64_t rows = t->rows / r->world->ranks, first = r->rank * rows;
   size_t bytes = (size_t)(rows * t->columns) * 2;
   uint16_t *part = malloc(bytes);
-  if (!part) exit(1);
+  if (!part) harness_end(1);
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < t->columns; j++) part[i * t->columns + j] = element(first + i, j);
   harness_must(
@@ -55,7 +55,7 @@ static int64_t count_wrong(const trial *t) {
   int64_t columns = t->columns / r->world->ranks, first = r->rank * columns, wrong = 0;
   size_t bytes = (size_t)(columns * t->rows) * 2;
   uint16_t *part = malloc(bytes);
-  if (!part) exit(1);
+  if (!part) harness_end(1);
   harness_must(llrt_memory_copy(r->device, part, r->destinations[r->rank], bytes,
                                 LLRT_COPY_FROM_DEVICE, NULL),
                "copy");
@@ -250,7 +250,7 @@ int bench_reshard_processes(int argc, char *argv[]) {
          options.device ? options.device : "cuda:0,cuda:0");
   for (int i = 0; i < 2; i++) {
     bool host = strcmp(world.device[0], "host") == 0;
-    if ((options.only && !strstr(ways[i].name, options.only)) || (host && ways[i].ipc)) continue;
+    if (!harness_takes(&options, ways[i].name) || (host && ways[i].ipc)) continue;
     if (options.list) printf("%s\n", ways[i].name);
     world.ipc = ways[i].ipc;
     if (!options.list) failed += process_world_run(&world, run_rank);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
   DEVICE,
@@ -72,7 +73,27 @@ static const option_spec option_table[] = {
 void harness_must(llrt_status status, const char *what) {
   if (status == LLRT_OK) return;
   fprintf(stderr, "%s: %s: %s\n", what, llrt_status_name(status), llrt_last_error());
-  exit(1);
+  harness_end(1);
+}
+
+void harness_end(int status) {
+  fflush(NULL);
+  _exit(status);
+}
+
+static void compile(const char *only, regex_t *expression) {
+  if (regcomp(expression, only, REG_EXTENDED | REG_NOSUB) == 0) return;
+  fprintf(stderr, "--only %s is no regular expression\n", only);
+  exit(2);
+}
+
+bool harness_takes(const harness_options *wanted, const char *name) {
+  regex_t only;
+  if (!wanted->only) return true;
+  compile(wanted->only, &only);
+  bool taken = regexec(&only, name, 0, NULL, 0) == 0;
+  regfree(&only);
+  return taken;
 }
 
 llrt_status harness_add_workspace(harness *h, llrt_op *op, const llrt_tensor *tensors, int n,
@@ -241,10 +262,7 @@ void harness_init(const harness_options *wanted, harness *h) {
   if (wanted->numbers) tuned_apply(h->device, wanted->numbers);
   if (wanted->spoil) tuned_spoil(h->device, strtoull(wanted->spoil, NULL, 0));
   int driver = strncmp(h->info.name, "cuda:", 5) == 0 ? cuda_driver_version() : 0;
-  if (wanted->only && regcomp(&h->only, wanted->only, REG_EXTENDED | REG_NOSUB) != 0) {
-    fprintf(stderr, "--only %s is no regular expression\n", wanted->only);
-    exit(2);
-  }
+  if (wanted->only) compile(wanted->only, &h->only);
   printf("llrt %s, %s: %s, target %s, %d units, L2 %.1f MiB, CUDA driver %d, seed %llu\n",
          llrt_version(), h->info.name, h->info.description, h->info.target, h->info.compute_units,
          (double)h->info.l2_bytes / (1 << 20), driver, (unsigned long long)wanted->seed);

@@ -63,6 +63,12 @@ typedef struct harness_statistic {
 
 /* Ends the program with the library's message unless status is OK. */
 void harness_must(llrt_status status, const char *what);
+/* Ends the program, from whichever thread, without exit's handlers: other threads go on until then,
+ * and may end it themselves. */
+_Noreturn void harness_end(int status);
+
+/* Whether --only takes the case. */
+bool harness_takes(const harness_options *wanted, const char *name);
 
 /* llrt_op_prepare, or with --tune the fastest candidate's kernels, whose choice is printed, and
  * goes into the next record with all candidates. The description's tensors are complete but for

@@ -1,5 +1,7 @@
 #include "nccl_calls.h"
 
+#include "harness.h"
+
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,21 +34,21 @@ struct nccl_calls {
 static void must(int result, const char *what) {
   if (result == 0) return;
   fprintf(stderr, "%s: NCCL's result %d\n", what, result);
-  exit(1);
+  harness_end(1);
 }
 
 static void *find(void *library, const char *name) {
   void *address = library ? dlsym(library, name) : NULL;
   if (address) return address;
   fprintf(stderr, "no NCCL, or without %s: %s\n", name, dlerror());
-  exit(1);
+  harness_end(1);
 }
 
 nccl_calls *nccl_calls_open(const char *path, const void *id_bytes, int rank, int ranks) {
   nccl_calls *calls = calloc(1, sizeof *calls);
   void *library = dlopen(path ? path : "libnccl.so.2", RTLD_NOW);
   nccl_id id;
-  if (!calls) exit(1);
+  if (!calls) harness_end(1);
 #define NCCL_LOAD(field, symbol, parameters) *(void **)&calls->field = find(library, symbol);
   NCCL_LIST(NCCL_LOAD)
 #undef NCCL_LOAD

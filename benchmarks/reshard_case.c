@@ -168,7 +168,7 @@ float *reshard_problem_scales(const reshard_problem *p, int rank, size_t *bytes)
   for (int axis = 0; axis < p->c->rank; axis++) elements *= part.extent[axis];
   *bytes = (size_t)elements * sizeof(float);
   float *scales = malloc(*bytes + 1);
-  if (!scales) exit(1);
+  if (!scales) harness_end(1);
   for (int64_t i = 0; i < elements; i++) {
     int64_t rest = i;
     for (int axis = p->c->rank - 1; axis >= 0; axis--) {

@@ -14,11 +14,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STANDIN_MAX_RANKS = 64, STANDIN_MAX_OPS = 4 * STANDIN_MAX_RANKS };
+enum { STANDIN_MAX_RANKS = 64 };
 enum {
   STANDIN_SYSTEM_ERROR = 2,
   STANDIN_INTERNAL_ERROR = 3,
   STANDIN_INVALID_ARGUMENT = 4,
+  STANDIN_INVALID_USAGE = 5,
   STANDIN_REMOTE_ERROR = 6
 };
 
@@ -30,9 +31,13 @@ typedef enum standin_fault {
   STANDIN_GROUP_FAILS = 2, /* an asynchronous error instead of the messages */
   STANDIN_SLOW = 3,        /* 300 ms before they begin */
   STANDIN_HANGS = 4,       /* they never do */
-  STANDIN_EXITS = 5        /* the process ends in the middle of the first one */
+  STANDIN_EXITS = 5,       /* the process ends in the middle of the first one */
+  STANDIN_REFUSES = 6      /* none begins: its communicators are not made, as NCCL does of two ranks
+                              on one GPU */
 } standin_fault;
 void standin_nccl_fault(int rank, int fault, int from_group);
+/* For programs: in the environment, no rank's communicators are made. */
+#define STANDIN_REFUSES_ALL "LLRT_STANDIN_REFUSES"
 
 /* One message of a group. */
 typedef struct standin_op {

@@ -81,9 +81,24 @@ nccl_result ncclGetUniqueId(nccl_id *id) {
 
 /* ---- communicators ---- */
 
+static void linger(void) { nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); }
+
+/* What NCCL and the libraries under it leave to be done when a program ends. */
+static void add_handlers(void) {
+  enum { HANDLERS = 100 };
+  for (int i = 0; i < HANDLERS; i++) atexit(linger);
+}
+
+static nccl_result connect_or_refuse(standin_comm *comm) {
+  bool all_refused = getenv(STANDIN_REFUSES_ALL) != NULL;
+  if (all_refused) add_handlers();
+  if (all_refused || fault_of(comm) == STANDIN_REFUSES) return STANDIN_INVALID_USAGE;
+  return standin_connect(comm);
+}
+
 static void *open_comm(void *data) {
   standin_comm *comm = data;
-  comm->state = standin_connect(comm);
+  comm->state = connect_or_refuse(comm);
   return NULL;
 }
 
@@ -101,7 +116,7 @@ static nccl_result init(void **out, int ranks, nccl_id id, int rank, bool blocki
   comm->next = all;
   all = comm;
   pthread_mutex_unlock(&mutex);
-  if (blocking) return standin_connect(comm);
+  if (blocking) return connect_or_refuse(comm);
   comm->state = NCCL_RESULT_IN_PROGRESS;
   comm->opening = pthread_create(&comm->opener, NULL, open_comm, comm) == 0;
   return comm->opening ? NCCL_RESULT_IN_PROGRESS : STANDIN_SYSTEM_ERROR;
@@ -160,10 +175,10 @@ nccl_result ncclCommUserRank(const void *comm, int *rank) {
 /* ---- groups ---- */
 
 typedef struct group {
-  int depth, n;
+  int depth, n, room;
   standin_comm *comm;
   void *stream;
-  standin_op op[STANDIN_MAX_OPS];
+  standin_op *op; /* [room] */
 } group;
 static _Thread_local group current;
 
@@ -198,18 +213,29 @@ nccl_result ncclGroupStart(void) {
 
 nccl_result ncclGroupEnd(void) {
   if (current.depth == 0) misuse("ncclGroupEnd without ncclGroupStart");
-  if (--current.depth > 0 || current.n == 0) return NCCL_RESULT_SUCCESS;
-  return submit(&current);
+  if (--current.depth > 0) return NCCL_RESULT_SUCCESS;
+  nccl_result result = current.n > 0 ? submit(&current) : NCCL_RESULT_SUCCESS;
+  free(current.op);
+  current = (group){.depth = 0};
+  return result;
+}
+
+static bool make_room(group *g) {
+  if (g->n < g->room) return true;
+  int room = g->room ? 2 * g->room : 64;
+  standin_op *op = realloc(g->op, (size_t)room * sizeof *op);
+  if (!op) return false;
+  g->op = op;
+  g->room = room;
+  return true;
 }
 
 static nccl_result add(const standin_op *op, void *handle, void *stream) {
   standin_comm *comm = comm_of(handle);
-  bool alone = current.depth == 0;
-  if (alone) current.n = 0;
   if (current.n > 0 && (current.comm != comm || current.stream != stream))
     misuse("a group of several communicators or streams");
   if (op->peer < 0 || op->peer >= comm->ranks) return STANDIN_INVALID_ARGUMENT;
-  if (current.n == STANDIN_MAX_OPS) return STANDIN_INTERNAL_ERROR;
+  if (!make_room(&current)) return STANDIN_SYSTEM_ERROR;
   current.comm = comm;
   current.stream = stream;
   current.op[current.n++] = *op;

@@ -254,6 +254,27 @@ Test(reshard_nccl_faults, one_makes_no_communicator) {
   close_device(&host);
 }
 
+/* As NCCL does where two ranks name one GPU: behind a call that did not fail. */
+static void none_is_made(int first, int last) {
+  opened_device host;
+  world w = host_world(&host);
+  open_world(&w);
+  for (int r = first; r <= last; r++) set_fault(&w, r, STANDIN_REFUSES, 0);
+  run_world(&w);
+  for (int r = 0; r < RANKS; r++) {
+    bool refused = r >= first && r <= last;
+    cr_expect_eq(w.member[r].opened, LLRT_DEVICE);
+    cr_expect_lt(w.member[r].seconds, LONGEST_S);
+    cr_expect(strstr(w.member[r].said, refused ? "invalid usage" : "time-out"), "rank %d says: %s",
+              r, w.member[r].said);
+  }
+  free_memory(&w);
+  close_device(&host);
+}
+
+Test(reshard_nccl_faults, no_communicator_is_made) { none_is_made(0, RANKS - 1); }
+Test(reshard_nccl_faults, one_communicator_is_not_made) { none_is_made(1, 1); }
+
 Test(reshard_nccl_faults, one_does_not_come) {
   opened_device host;
   world w = host_world(&host);

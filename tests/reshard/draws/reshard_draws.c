@@ -18,20 +18,27 @@ static void must(llrt_status status) {
 }
 
 /* Devices in turn, each reaching all, and each of a context of its own: one that unloads a kernel
- * of another rank's device waits for that rank. */
-static void open_devices(char *names, reshard_place *place) {
+ * of another rank's device waits for that rank. context[RESHARD_MAX_RANKS]: one for each device. */
+static void open_devices(char *names, reshard_place *place, llrt_context **context) {
   const llrt_context_params params = {.jit_library = LLRT_TEST_JIT_LIBRARY, .threads = 1};
-  llrt_context *context;
   llrt_device *device[RESHARD_MAX_RANKS];
   int n = 0;
   for (char *name = strtok(names, ","); name && n < RESHARD_MAX_RANKS; name = strtok(NULL, ",")) {
-    must(llrt_context_create(&params, &context));
-    must(llrt_device_open(context, name, NULL, &device[n++]));
+    must(llrt_context_create(&params, &context[n]));
+    must(llrt_device_open(context[n], name, NULL, &device[n]));
+    n++;
   }
   for (int i = 0; i < n && !place->nccl; i++)
     for (int j = 0; j < n; j++) must(llrt_device_reach_peer(device[i], device[j]));
   for (int i = 0; i < RESHARD_MAX_RANKS; i++) place->device[i] = device[i % n];
   place->devices = n;
+}
+
+static void close_devices(reshard_place *place, llrt_context **context) {
+  for (int i = 0; i < place->devices; i++) {
+    llrt_device_close(&place->device[i]);
+    llrt_context_destroy(&context[i]);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -40,6 +47,7 @@ int main(int argc, char **argv) {
   char names[256], message[600], text[4000];
   const char *only = getenv("LLRT_TEST_CASE");
   reshard_place place = {.timeout_ms = 600000};
+  llrt_context *context[RESHARD_MAX_RANKS];
   snprintf(names, sizeof names, "%s", argc > 3 ? argv[3] : "host");
   if (strncmp(names, "host", 4) != 0) place.stream = PER_THREAD_STREAM;
   bool hip = strncmp(names, "hip", 3) == 0, by_nccl = argc > 4 && strcmp(argv[4], "nccl") == 0;
@@ -47,7 +55,7 @@ int main(int argc, char **argv) {
     place.nccl = !place.stream ? LLRT_TEST_NCCL "host.so"
                  : hip         ? LLRT_TEST_NCCL "hip.so"
                                : LLRT_TEST_NCCL "cuda.so";
-  open_devices(names, &place);
+  open_devices(names, &place, context);
   for (int i = 0; i < count; i++) {
     reshard_case c;
     reshard_case_draw(&source, &c);
@@ -64,5 +72,6 @@ int main(int argc, char **argv) {
     fflush(stdout);
   }
   printf("%d re-shards: %d wrong, %d refused\n", count, wrong, refused);
+  close_devices(&place, context);
   return wrong > 0;
 }

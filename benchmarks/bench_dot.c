@@ -2,10 +2,11 @@
  * [M,K] row-major, B as [N,K] in memory, packed (llrt_dot_pack), or as other engines pack it.
  * Results are compared with sums in f64 at places spread over D, then single launches are timed
  * with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k; --shapes
- * models: the layers of model_layers.h. */
+ * models: the layers of model_layers.h; random: shapes of the seed. */
 #include "dot_kinds.h"
 #include "dot_run.h"
 #include "model_layers.h"
+#include "random_shapes.h"
 #include "jit/plan/types/number.h"
 #include "runtime/described.h"
 #include "subcommands.h"
@@ -320,6 +321,18 @@ static bool run_models(harness *h, const flushed *f, int *cases) {
   return right;
 }
 
+/* Shapes that no list has: the same for every kind. */
+static bool run_random(harness *h, const flushed *f, int *cases) {
+  bool right = true;
+  if (!h->options.list) printf("seed %" PRIu64 "\n", h->options.seed);
+  for (int i = 0; i < dot_kinds_count; i++)
+    for (int r = 0; r < RANDOM_SHAPES; r++) {
+      const dot_extents shape = random_shape(h->options.seed, r);
+      right &= run_weights(h, f, &dot_kinds[i], shape, &shape.m, 1, cases);
+    }
+  return right;
+}
+
 int bench_dot(int argc, char *argv[]) {
   static const int64_t usual = 8192;
   harness_options options;
@@ -335,8 +348,9 @@ int bench_dot(int argc, char *argv[]) {
     flushed_floor(&f);
   }
   if (options.models) right = run_models(&h, &f, &cases);
+  else if (options.random) right = run_random(&h, &f, &cases);
   else if (!options.n_sizes) right = run_size(&h, &f, usual, &cases);
-  for (int s = 0; s < options.n_sizes && !options.models; s++)
+  for (int s = 0; s < options.n_sizes && !options.models && !options.random; s++)
     right &= run_size(&h, &f, options.size[s] >> 10, &cases);
   if (!options.list) printf("%d cases: %s\n", cases, right ? "right" : "WRONG");
   flushed_fini(&f);

@@ -1,17 +1,20 @@
 /* Every kernel that may run a product, timed: what the model of tiles (jit/plan/tiles) is fitted to
  * by fit_tiles.py. Prints a line of JSON for each class of shapes, with its candidates, and one for
  * each shape, with their times. Results of candidates are compared with each other where D is
- * small. --shapes models: the layers of model_layers.h and random ones (--seed); --sizes: N = K, in
- * the k of the option. */
+ * small. --shapes models: the layers of model_layers.h and random ones (--seed); random: these
+ * alone;
+ * --sizes: N = K, in the k of the option. */
 #include "dot_kinds.h"
 #include "flushed.h"
 #include "jit/plan/plan_make.h"
 #include "jit/plan/types/number.h"
 #include "model_layers.h"
+#include "random_shapes.h"
 #include "runtime/context.h"
 #include "runtime/description.h"
 #include "runtime/prepared.h"
 #include "subcommands.h"
+#include "tile_clocks.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -22,7 +25,6 @@ enum {
   NAME = 80,
   MOST_CASES = 4096,
   MOST_CANDIDATES = PLAN_MAX_VARIANTS,
-  RANDOM_SHAPES = 20,
   SHARES = 10,
   COMPARED = 400000, /* elements of D at most, and at how many places */
   PLACES = 1024
@@ -69,13 +71,6 @@ static void add_case(harness *h, const dot_kind *kind, int64_t m, int64_t n, int
   if (n_cases < MOST_CASES - 1 && harness_wants(h, c->name)) n_cases++;
 }
 
-/* About even in the logarithm. */
-static int64_t random_extent(uint64_t seed, int64_t least, int64_t most, int64_t multiple) {
-  double u = (double)(harness_mix(seed) >> 11) / (double)(1ull << 53);
-  int64_t x = (int64_t)((double)least * pow((double)most / (double)least, u));
-  return (x + multiple - 1) / multiple * multiple;
-}
-
 static void list_cases(harness *h, const dot_kind *kind) {
   const harness_options *o = &h->options;
   for (int s = 0; s < o->n_sizes; s++)
@@ -84,10 +79,9 @@ static void list_cases(harness *h, const dot_kind *kind) {
   for (int l = 0; l < model_layers_count && o->models; l++)
     for (int r = 0; r < model_rows_count; r++)
       add_case(h, kind, model_rows[r], model_layers[l].n, model_layers[l].k);
-  for (int i = 0; i < RANDOM_SHAPES && o->models; i++) {
-    uint64_t seed = o->seed * 3000 + 3 * (uint64_t)i;
-    add_case(h, kind, random_extent(seed, 1, 8192, 1), random_extent(seed + 1, 256, 32768, 64),
-             random_extent(seed + 2, 256, 16384, 64));
+  for (int i = 0; i < RANDOM_SHAPES && (o->models || o->random); i++) {
+    const dot_extents x = random_shape(o->seed, i);
+    add_case(h, kind, x.m, x.n, x.k);
   }
 }
 
@@ -449,6 +443,7 @@ int bench_tiles(int argc, char *argv[]) {
   harness_options options;
   harness h;
   harness_parse(argc, argv, &options);
+  if (options.predict) return tile_clocks_print(options.predict);
   harness_init(&options, &h);
   for (int i = 0; i < dot_kinds_count; i++) list_cases(&h, &dot_kinds[i]);
   if (options.list)

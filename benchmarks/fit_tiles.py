@@ -4,13 +4,17 @@
   llrt-bench tiles --shapes models >> tiles.jsonl       on a device: every kernel that may run a product
   benchmarks/fit_tiles.py tiles.jsonl [...]             the choices of the constants that there are
   benchmarks/fit_tiles.py tiles.jsonl [...] --fit --write jit/plan/dot/tile_constants.h
-  benchmarks/fit_tiles.py tiles.jsonl [...] --markdown  a table: predicted beside measured, chosen beside best
+  benchmarks/fit_tiles.py --page docs/tiles-measured.md a page: predicted beside measured, chosen beside best
+  benchmarks/fit_tiles.py --lines 7                     every 7th candidate as `llrt-bench tiles --predict` reads it
 
-The fit is a search along one constant after the other. What is made small is the square of log(predicted / measured), of which
-candidates near a shape's best count most, and the quotient of the chosen candidate's time and the best one's. Needs numpy."""
+Without files: those of benchmarks/data, whose README says what a file holds; .xz files are read as they are. The fit is a search
+along one constant after the other. What is made small is the square of log(predicted / measured), of which candidates near a
+shape's best count most, and the quotient of the chosen candidate's time and the best one's. Needs numpy."""
 
 import argparse
+import glob
 import json
+import lzma
 import math
 import os
 import re
@@ -18,9 +22,11 @@ import re
 import numpy as np
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+DATA = os.path.join(ROOT, "benchmarks", "data", "tiles-*.jsonl*")
 HEADER = os.path.join(ROOT, "jit", "plan", "dot", "tile_constants.h")
 KINDS = ("warps", "groups", "produced", "dense", "swapped")
 FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares".split()
+LINE = FACTS + "M N K S blocks turns".split()
 UNITS = 132
 
 # name, first value, what it is
@@ -53,14 +59,18 @@ MHZ = 1650
 LAUNCH = 6.0  # microseconds of a launch that does nothing, as benches time; no part of the model
 
 
+def open_lines(path):
+    return (lzma.open if path.endswith(".xz") else open)(path, "rt", encoding="utf-8", errors="replace")
+
+
 class Measured:
     """Candidates of all shapes, a number or an array for each."""
 
     def __init__(self, paths):
-        rows, self.shapes, known = [], [], {}
+        rows, self.shapes, self.devices, known = [], [], [], {}
         candidates = {}
         for path in paths:
-            with open(path, encoding="utf-8", errors="replace") as file:
+            with open_lines(path) as file:
                 for line in file:
                     if not line.startswith("{"):
                         continue
@@ -68,6 +78,8 @@ class Measured:
                         row = json.loads(line)
                     except ValueError:
                         continue  # cut off
+                    if "device" in row:
+                        self.devices.append(f"{row['device']}, driver {row['driver']}, {row['date']}")
                     if "candidates" in row:
                         candidates = row["candidates"]
                     if "times" in row:
@@ -90,7 +102,7 @@ def predict(c, x):
     kind = c["kind"].astype(int)
     of = lambda what: np.array([x[f"{what}_{k}"] for k in KINDS])[kind]
     units = np.select([c["cluster"] <= 1, c["cluster"] == 2, c["cluster"] == 4],
-                      [UNITS, x["clusters2"], x["clusters4"]], x["clusters8"])
+                      [UNITS, x["clusters2"], x["clusters4"]], x["clusters8"]).round()  # whole ones, as in C
     area = c["m"] * c["n"] / 16384
     product = c["m"] * c["n"] * c["k"] / (of("macs") * (1 + c["bytes"])) + c["short"] * x["join"] * area / np.maximum(c["groups"], 1)
     decode = c["n"] * c["k"] / 8 * of("decode") / 128
@@ -175,7 +187,8 @@ def describe(c, i):
     return text + (", dealt" if c["dealt"][i] else "")
 
 
-def report(measured, x, markdown, all_rows):
+def judge(measured, x):
+    """Of each shape: chosen / best, kind, shape, numbers of both candidates, by how much predictions near the best are off."""
     c, times = measured.column, microseconds(measured.column, x)
     rows = []
     for (kind, shape), (i, b) in zip(measured.shapes, chosen(measured, times)):
@@ -183,37 +196,86 @@ def report(measured, x, markdown, all_rows):
         near = own & (c["us"] < 1.3 * c["us"][b])
         off = math.exp(float(np.median(np.abs(np.log(times[near] / c["us"][near])))))
         rows.append((c["us"][i] / c["us"][b], kind, shape, i, b, off))
-    form = "| {} | {:.1f} | {:.1f} | {:.1f} | {:.3f} | {:.2f} | {} | {} |" if markdown else \
-        "{:44} {:9.1f} {:9.1f} {:9.1f} {:7.3f} {:6.2f}  {} | {}"
-    if markdown:
-        print("| product | predicted us | chosen, us | best, us | chosen / best | predictions off by | chosen | best |")
-        print("|---|---|---|---|---|---|---|---|")
-    for quotient, kind, shape, i, b, off in rows if all_rows or markdown else sorted(rows, reverse=True, key=lambda r: r[0])[:20]:
-        print(form.format(f"{kind} {'x'.join(map(str, shape))}", times[i], c["us"][i], c["us"][b], quotient, off,
-                          describe(c, i), "the same" if i == b else describe(c, b)))
+    return rows, times
+
+
+def summary(rows):
+    """A line for each kind of product."""
     for kind in sorted({row[1] for row in rows}):
         q = np.array([row[0] for row in rows if row[1] == kind])
-        print(f"\n{kind}: {len(q)} shapes, chosen / best has the geometric mean {np.exp(np.mean(np.log(q))):.3f}, at most {q.max():.3f}; "
-              f"within 1.05 {np.mean(q <= 1.05):.3f}, within 1.12 {np.mean(q <= 1.12):.3f}")
+        yield f"{kind}: {len(q)} shapes, chosen / best has the geometric mean {np.exp(np.mean(np.log(q))):.3f}, at most " \
+              f"{q.max():.3f}; within 1.05 {np.mean(q <= 1.05):.3f}, within 1.12 {np.mean(q <= 1.12):.3f}"
+
+
+def report(measured, x, all_rows):
+    c = measured.column
+    rows, times = judge(measured, x)
+    for quotient, kind, shape, i, b, off in rows if all_rows else sorted(rows, reverse=True, key=lambda r: r[0])[:20]:
+        print(f"{kind + ' ' + 'x'.join(map(str, shape)):44} {times[i]:9.1f} {c['us'][i]:9.1f} {c['us'][b]:9.1f} {quotient:7.3f} "
+              f"{off:6.2f}  {describe(c, i)} | {'the same' if i == b else describe(c, b)}")
+    print("", *summary(rows), sep="\n")
+
+
+PAGE = """# The model of tiles beside what was measured
+
+Written by `benchmarks/fit_tiles.py --page docs/tiles-measured.md`; a test compares. Of each shape of `benchmarks/data` the tile that the
+model chooses (`jit/plan/dot/tile_constants.h`): its predicted and its measured time, and the best one that was measured, microseconds; how
+many times as long the choice takes; and by how much predictions of those that take up to 1.3 times as long as the best are off
+(median). A tile is its kind, rows x columns x K of a turn ([tiles](history/tiles.md)).
+
+Measured on {devices}; cold caches, single launches, of which one that does nothing takes {launch} us.
+
+{summary}
+
+| product | predicted | chosen | best | chosen / best | off by | chosen | best |
+|---|---|---|---|---|---|---|---|
+{rows}
+"""
+
+
+def page(measured, x):
+    c = measured.column
+    rows, times = judge(measured, x)
+    table = [f"| {kind} {'x'.join(map(str, shape))} | {times[i]:.1f} | {c['us'][i]:.1f} | {c['us'][b]:.1f} | {quotient:.2f} | "
+             f"{off:.2f} | {describe(c, i)} | {'the same' if i == b else describe(c, b)} |"
+             for quotient, kind, shape, i, b, off in rows]
+    return PAGE.format(devices="; ".join(measured.devices), launch=LAUNCH, summary="\n".join(f"- {line}" for line in summary(rows)),
+                       rows="\n".join(table))
+
+
+def lines(measured, x, step):
+    """Candidates as numbers between spaces, in LINE's order; and the clocks that are predicted of them."""
+    c, clocks = measured.column, predict(measured.column, x)
+    for i in range(0, len(clocks), step):
+        yield " ".join(f"{c[name][i]:g}" for name in LINE), clocks[i]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", nargs="+")
+    parser.add_argument("files", nargs="*", help="(default: benchmarks/data)")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--rounds", type=int, default=60, help="of the search")
     parser.add_argument("--write", help="write the constants there")
-    parser.add_argument("--markdown", action="store_true")
+    parser.add_argument("--page", help="write the page there")
+    parser.add_argument("--lines", type=int, metavar="STEP", help="print every STEPth candidate")
     parser.add_argument("--all", action="store_true", help="every shape, not the twenty worst choices")
     given = parser.parse_args()
-    measured = Measured(given.files)
+    measured = Measured(given.files or sorted(glob.glob(DATA)))
     x = read_constants(HEADER) if os.path.exists(HEADER) else {name: float(first) for name, first, _ in CONSTANTS}
+    if given.lines:
+        print(*(line for line, _ in lines(measured, x, given.lines)), sep="\n")
+        return
     if given.fit:
         x, least = fit(measured, x, given.rounds)
         print(f"loss {least:.5f}")
     if given.write:
         write_constants(given.write, x)
-    report(measured, x, given.markdown, given.all)
+    if given.page:
+        with open(given.page, "w", encoding="utf-8") as file:
+            file.write(page(measured, x))
+    else:
+        report(measured, x, given.all)
 
 
-main()
+if __name__ == "__main__":
+    main()

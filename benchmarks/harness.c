@@ -33,6 +33,7 @@ enum {
   PARTS,
   NUMBERS,
   SPOIL,
+  PREDICT,
   TUNE,
   LIST
 };
@@ -45,8 +46,8 @@ static const option_spec option_table[] = {
     {"only", 0, "REGEX", "only cases whose name it is found in"},
     {"sizes", 0, "N[,N]",
      "sizes of one tensor in MiB, with k in KiB, with b in bytes: 8,64 or 64k or 8b"},
-    {"shapes", 0, "even|odd|models",
-     "powers of two (default), or shapes that models have; dot: models' linear layers"},
+    {"shapes", 0, "even|odd|models|random",
+     "powers of two (default), or shapes that models have; dot: models' linear layers, the seed's"},
     {"products", 0, "LIST",
      "dense: these, \"bf16 nt 64x4096x4097,bf16 nt 16x64x64x128\", not the usual ones"},
     {"repeat", 0, "N", "samples of each measurement (default 15)"},
@@ -64,6 +65,7 @@ static const option_spec option_table[] = {
     {"parts", 0, "N", "reshard: of each message by NCCL (default: by the bytes)"},
     {"numbers", 0, "NAME=N[,NAME=N]", "plan with other tuned numbers (docs/tuning.md)"},
     {"spoil", 0, "SEED", "halve or double every tuned number, at random"},
+    {"predict", 0, "FILE", "tiles: print the model's clocks of each line (fit_tiles.py --lines)"},
     {"tune", 0, "same|any_order",
      "time candidates of each operation, of the same sums or of any, and take the fastest"},
     {"list", 0, NULL, "name the cases and run none"},
@@ -177,6 +179,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .products = given.value[PRODUCTS],
                            .odd = shapes && strcmp(shapes, "odd") == 0,
                            .models = shapes && strcmp(shapes, "models") == 0,
+                           .random = shapes && strcmp(shapes, "random") == 0,
                            .check_only = given.value[CHECK_ONLY],
                            .whole = given.value[WHOLE],
                            .processor_time = given.value[PROCESSOR_TIME],
@@ -184,8 +187,9 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .nccl = given.value[NCCL],
                            .numbers = given.value[NUMBERS],
                            .spoil = given.value[SPOIL],
+                           .predict = given.value[PREDICT],
                            .list = given.value[LIST]};
-  if (shapes && !out->odd && !out->models && strcmp(shapes, "even") != 0)
+  if (shapes && !out->odd && !out->models && !out->random && strcmp(shapes, "even") != 0)
     wrong_value(c.name, SHAPES, shapes);
   const char *tune = given.value[TUNE];
   if (tune && strcmp(tune, "same") != 0 && strcmp(tune, "any_order") != 0)

@@ -24,12 +24,14 @@ typedef struct harness_options {
   const char *json;     /* file; NULL: none */
   const char *products; /* dense: names of cases between commas; NULL: the usual ones */
   const char *numbers;  /* tuned numbers instead of the device's (tuned.h); NULL: none */
+  const char *predict;  /* tiles: file of candidates whose clocks are printed; NULL: none */
   const char *spoil;    /* seed by which all of them are halved or doubled; NULL: they are not */
   int tune;             /* llrt_tune: prepared operations are tuned */
   int n_sizes;          /* 0: the subcommand's own */
   int64_t size[HARNESS_MAX_SIZES]; /* bytes of one tensor */
   bool odd;                        /* shapes that are no powers of two */
   bool models;                     /* products: the linear layers of models */
+  bool random;                     /* products: shapes of the seed (random_shapes.h) */
   bool check_only;                 /* no timing */
   bool whole;                      /* products: every element is compared, and runs at once are */
   bool list;                       /* name the cases, run none */

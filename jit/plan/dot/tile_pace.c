@@ -40,7 +40,7 @@ static double units_of(int cluster) {
 
 void tile_pace(const tile_facts *t, plan_pace *out) {
   const double area = t->positions[0] * (double)t->positions[1] / AREA, k = t->positions[2];
-  const double part = (double)PACE_PART * PACE_PART / 8 / TILE_MEMORY;
+  const double part = (double)PACE_FINE / 8 / TILE_MEMORY;
   *out = (plan_pace){
       .units = whole(units_of(t->cluster)),
       .resident = t->resident,

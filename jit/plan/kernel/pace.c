@@ -43,8 +43,7 @@ int64_t pace_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shar
                     int units) {
   int64_t own = longest((int64_t)units * pace->units / PACE_UNITS, 1), memory = 0,
           tiles = tile_clocks(pace, shape, shares, dealt, own) + pace->start;
-  for (int i = 0; i < 3; i++)
-    memory += part_of(shape->elements[i], pace->memory[i], PACE_PART * PACE_PART);
+  for (int i = 0; i < 3; i++) memory += part_of(shape->elements[i], pace->memory[i], PACE_FINE);
   memory = times(memory, PACE_UNITS) / units;
   if (shares > 1)
     tiles += part_of(times(shape->elements[2], shares), pace->partial, PACE_PART * PACE_PART);

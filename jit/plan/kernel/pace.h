@@ -18,6 +18,7 @@
 #define PACE_MHZ 1650  /* about what an H100 keeps under load */
 #define PACE_UNITS 132 /* multiprocessors of the device that was measured */
 #define PACE_PART 256  /* parts of a clock, a unit of some fields */
+#define PACE_FINE (PACE_PART * PACE_PART * PACE_PART) /* the same */
 
 /* Who multiplies, and how operands come there. */
 typedef enum tile_kind {
@@ -58,7 +59,7 @@ typedef struct plan_pace {
   int64_t tile;      /* of a tile beside its turns */
   int64_t start;     /* of a run: fills, drains, what stands behind */
   int64_t partial;   /* of a share's result: PACE_PART^2 to the clock, of the whole device */
-  int64_t memory[3]; /* of an element of A, of B, of D: PACE_PART^2 to the clock, of the device */
+  int64_t memory[3]; /* of an element of A, of B, of D: PACE_FINE to the clock, of the device */
   int64_t hidden;    /* of what is shorter: PACE_PART parts of it, times its share of the longer */
 } plan_pace;
 

@@ -1,0 +1,19 @@
+/* See random_shapes.h. */
+#include "random_shapes.h"
+
+#include "harness.h"
+
+#include <math.h>
+
+static int64_t random_extent(uint64_t seed, int64_t least, int64_t most, int64_t multiple) {
+  double u = (double)(harness_mix(seed) >> 11) / (double)(1ull << 53);
+  int64_t x = (int64_t)((double)least * pow((double)most / (double)least, u));
+  return (x + multiple - 1) / multiple * multiple;
+}
+
+dot_extents random_shape(uint64_t seed, int i) {
+  const uint64_t own = seed * 3000 + 3 * (uint64_t)i;
+  return (dot_extents){.m = random_extent(own, 1, 8192, 1),
+                       .n = random_extent(own + 1, 256, 32768, 64),
+                       .k = random_extent(own + 2, 256, 16384, 64)};
+}

@@ -1,5 +1,6 @@
 /* Moves that go together: those of one class whose tensors nothing else in a run touches, by one
- * launch over two lists of addresses in the workspace. And the order in which a run does its moves.
+ * launch over two lists of addresses in the workspace, in place over one. And the order in which a
+ * run does its moves.
  *
  * A list's kernel has one axis more than its class, the slowest: the number in the lists. */
 #include "base/memory.h"
@@ -85,8 +86,7 @@ static bool has_pads(const repack_class *class) {
 
 static bool may_list(const llrt_repack *plan, const repack_class *class) {
   uint64_t bytes = bytes_of(class), most = plan->on_host ? MOST_BYTES_HOST : MOST_BYTES_GPU;
-  return !class->in_place && class->rank < LLRT_MAX_RANK && bytes > 0 && bytes <= most &&
-         !has_pads(class);
+  return class->rank < LLRT_MAX_RANK && bytes > 0 && bytes <= most && !has_pads(class);
 }
 
 static llrt_status prepare_lists(const llrt_repack *plan, repack_class *class) {
@@ -99,7 +99,8 @@ static llrt_status prepare_lists(const llrt_repack *plan, repack_class *class) {
                        .tensors = listed.tensor,
                        .promises = promises,
                        .maps = class->map,
-                       .n_maps = class->n_maps};
+                       .n_maps = class->n_maps,
+                       .in_place = class->in_place};
   LLRT_TRY(llrt_op_promise_coarse(&desc));
   for (int t = 0; t < 2; t++) promises[t].shape[0] = (llrt_promise){.max = LISTS_MOST};
   return llrt_op_prepare(plan->device, &desc, &class->many);
@@ -159,7 +160,9 @@ static bool is_independent(const scheduler *s, const repack_move *move) {
       if (!arg[i].output && arg[i].tensor >= 0 && s->shared[arg[i].tensor]) return false;
     return !s->shared[move->in]; /* what is computed has memory of its own */
   }
-  return move->kind == REPACK_CONVERT && move->in >= 0 && move->out >= 0 && !s->shared[move->in] &&
+  if (move->kind != REPACK_CONVERT || move->in < 0 || move->out < 0) return false;
+  if (class_at(s->plan, move->of_class)->in_place) return true;
+  return !s->shared[move->in] &&
          PLAN_AT(s->plan->outputs, llrt_repack_tensor, move->out)->place < 0;
 }
 
@@ -196,9 +199,11 @@ static int list_of(const llrt_repack *plan, int number) {
 /* Whether moves like this one may go together, and how many lists they have then. */
 static llrt_status serves(scheduler *s, int number, int *lists, bool *served) {
   const repack_move *move = move_at(s->plan, number);
-  *lists = 2;
-  if (move->kind != REPACK_COMPUTE)
-    return class_serves(s->plan, class_at(s->plan, list_of(s->plan, number)), served);
+  if (move->kind != REPACK_COMPUTE) {
+    repack_class *class = class_at(s->plan, list_of(s->plan, number));
+    *lists = class->in_place ? 1 : 2;
+    return class_serves(s->plan, class, served);
+  }
   repack_program *program = *PLAN_AT(s->plan->programs, repack_program *, move->of_class);
   *lists = program->n;
   return program_serves(s->plan, program, PLAN_AT(s->plan->args, repack_arg, move->args), served);

@@ -97,7 +97,8 @@ static llrt_status convert_together(const repack_run *r, const repack_lot *lot,
   const repack_class *class = class_of(r, lot);
   const llrt_run_params params = {.size = sizeof params, .own_workspace = 1};
   repack_listed listed;
-  repack_list_tensors(r->plan, class, lists, lists + lot->n, lot->n, &listed);
+  repack_list_tensors(r->plan, class, lists, class->in_place ? lists : lists + lot->n, lot->n,
+                      &listed);
   return llrt_op_run(class->many, r->stream, listed.tensor, 2, &params);
 }
 

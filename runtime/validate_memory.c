@@ -107,6 +107,21 @@ static int tensor_in_place(const op_description *desc) {
   return desc->kind == LLRT_OP_DOT ? dot_tensor(&desc->dot, LLRT_DOT_C) : 0;
 }
 
+/* In place: both tensors are one, or both are those of one list. */
+static llrt_status check_same(const op_call *call, int same) {
+  const llrt_tensor *read = &call->tensor[same], *written = &call->tensor[PLAN_DESTINATION];
+  int64_t alignment;
+  if (!llrt_index_has_pointers(read, &alignment) || !llrt_index_has_pointers(written, &alignment)) {
+    LLRT_REQUIRE(read->data == written->data,
+                 "the operation works in place; the tensors begin at two addresses");
+    return LLRT_OK;
+  }
+  const llrt_index *a = &read->indices[0], *b = &written->indices[0];
+  LLRT_REQUIRE(a->data == b->data && a->strides[a->axis] == b->strides[b->axis],
+               "the operation works in place; the tensors have two lists of addresses");
+  return LLRT_OK;
+}
+
 /* Source and destination in place, or what is read overlapping what is written; values: tensor 2 is
  * written, too. */
 static llrt_status check_overlap(const op_description *desc, const op_call *call, bool values) {
@@ -121,8 +136,7 @@ static llrt_status check_overlap(const op_description *desc, const op_call *call
   }
   int indexed = call->tensor[0].n_indices > 0 ? 0 : PLAN_DESTINATION;
   if (same >= 0) {
-    LLRT_REQUIRE(begin[same] == begin[1],
-                 "the operation works in place; the tensors begin at two addresses");
+    LLRT_TRY(check_same(call, same));
   } else if (desc->kind == LLRT_OP_CONVERT && begin[0] == begin[1] && !overlap_is_open(call, 0)) {
     if (call->tensor[indexed].n_indices > 0)
       return llrt_error(

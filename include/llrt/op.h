@@ -114,8 +114,8 @@ typedef struct llrt_op_desc {
                                     llrt_op_promise_coarse alone writes them */
   const llrt_map *maps;          /* n_maps of them, in the order in which they act */
   int32_t n_maps;                /* 0..LLRT_MAX_MAPS */
-  int32_t
-      in_place; /* 1: the tensors begin at one address, and the destination overwrites the source */
+  int32_t in_place; /* 1: the tensors begin at one address, or (a convert's, on a GPU) have one list
+                       of addresses, and the destination overwrites the source */
   llrt_op_combine combine;            /* REDUCE, SCAN; else zero */
   llrt_op_dot dot;                    /* DOT; else zero */
   const uint64_t *scalars;            /* COMPUTE: codes of the numbers that were given; else NULL */

@@ -145,10 +145,13 @@ llrt_status interpreter_load(const interpreter *in, const plan_step *step, uint6
 static llrt_status place_panel(const interpreter *in, element_place *panel) {
   const plan_step first = {.kind = PLAN_LOAD, .tensor = in->kernel->panel.tensor};
   int64_t position[PLAN_MAX_DIGITS];
+  plan_index_terms terms;
   *panel = (element_place){.array = in->tensors[first.tensor].data};
   if (!interpreter_position(in, &first, 0, position))
     return llrt_error(LLRT_INTERNAL, "block %lld has no panel", (long long)in->block);
-  panel->offset = element_offset(in, first.tensor, position, NULL);
+  plan_index_terms_at(in->kernel, first.tensor, position, in->args, &terms);
+  if (terms.base) panel->array = terms.base;
+  panel->offset = element_offset(in, first.tensor, position, &terms);
   return LLRT_OK;
 }
 

@@ -93,7 +93,7 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
   if (a->place.staged &&
       e->kernel->panel.gathered) /* from memory that is there, whatever the value */
     return LLVMBuildSelect(e->builder, inside, plain_load(e, type, a, tile), otherwise, "");
-  if (e->ops->load_if && (a->place.indexed || a->step->predicated))
+  if (e->ops->load_if && !a->place.staged && (a->place.indexed || a->step->predicated))
     loaded_if = e->ops->load_if(e, type, emit_pointer(e, &a->place, tile), inside, otherwise);
   e->parted |= loaded_if && walks_rows(e->kernel);
   if (loaded_if) return loaded_if;

@@ -10,6 +10,8 @@
 #include "jit/plan/facts/value.h"
 #include "layout/f2.h"
 
+#include <string.h>
+
 /* ---- values ---- */
 
 /* a where `condition` holds, else b. */
@@ -166,9 +168,11 @@ void emit_begin_indices(emitter *e) {
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
     if (!kernel->experts.used || axis != kernel->experts.axis)
       e->extent[axis] = kernel->extent[axis].used ? load_extent(e, &kernel->extent[axis]) : NULL;
+  plan_value still =
+      kernel->value[0]; /* what no thread moves: of a flat kernel the block's first */
+  if (kernel->flat) memset(still.layout.column, 0, sizeof still.layout.column);
   for (int i = 0; i < kernel->n_indices; i++)
-    if (kernel->index[i].uniform)
-      e->index[i] = read_value(e, &kernel->index[i], &kernel->value[0], 0);
+    if (kernel->index[i].uniform) e->index[i] = read_value(e, &kernel->index[i], &still, 0);
 }
 
 LLVMValueRef emit_present(emitter *e) {

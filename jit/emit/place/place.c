@@ -302,10 +302,19 @@ LLVMValueRef emit_pointer_at(emitter *e, int tensor, const LLVMValueRef position
                          *offset);
 }
 
+/* Where a tensor begins for all of the block. */
+static LLVMValueRef block_base(emitter *e, int tensor) {
+  for (int i = 0; i < e->kernel->n_indices; i++) {
+    const plan_index *index = &e->kernel->index[i];
+    if (index->tensor == tensor && index->uniform && index->kind == LLRT_INDEX_POINTER)
+      return e->ops->global(e, e->index[i].value);
+  }
+  return e->ops->global(e, e->args[tensor]);
+}
+
 LLVMValueRef emit_panel(emitter *e, int tensor, LLVMValueRef *pointer) {
   LLVMValueRef offset = flat_offset(e, tensor, emit_i64(e, 0), NULL);
-  *pointer = element_pointer(e, e->kernel->tensor_bits[tensor], e->ops->global(e, e->args[tensor]),
-                             offset);
+  *pointer = element_pointer(e, e->kernel->tensor_bits[tensor], block_base(e, tensor), offset);
   return offset;
 }
 

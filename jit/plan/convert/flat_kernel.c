@@ -46,7 +46,8 @@ static llrt_status check_pair(const draft *d) {
   const plan_kernel *kernel = d->kernel;
   bool found = false, alone = kernel->origin[1] % 2 == 0;
   if (kernel->tensor_bits[1] >= 8 || kernel->stored_half || d->by_memory) return LLRT_OK;
-  for (int i = 0; i < kernel->n_indices; i++) alone &= kernel->index[i].tensor != PLAN_DESTINATION;
+  for (int i = 0; i < kernel->n_indices && !d->desc->in_place; i++)
+    alone &= kernel->index[i].tensor != PLAN_DESTINATION;
   if (kernel->swizzle[1].swizzle_len > 0) alone &= kernel->swizzle[1].per_element > 0;
   for (int i = 0; i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
@@ -90,7 +91,7 @@ static llrt_status flat_steps(draft *d) {
   LLRT_TRY(draft_flat_value(d, tile_bits, &value, &iterations));
   if (d->desc->in_place && kernel->panel.vector > 0) draft_panel_lanes(d, &value);
   LLRT_TRY(draft_value(kernel, &value, &number));
-  int present = -1; /* no index is uniform here */
+  int present = -1; /* an index is uniform here in place alone */
   draft_uniform_indices(d);
   LLRT_TRY(draft_open_indices(d, number, iterations, &present));
   if (d->desc->in_place) {
@@ -107,12 +108,14 @@ static llrt_status flat_steps(draft *d) {
                                           .vector = (uint8_t)d->flat_vector,
                                           .staged = d->desc->in_place}));
   LLRT_TRY(draft_map_steps(d, 0, kernel->n_maps, true, &number));
-  return draft_step(kernel, (plan_step){.kind = PLAN_STORE,
-                                        .tensor = 1,
-                                        .in = (uint8_t)number,
-                                        .vector = (uint8_t)draft_flat_pair(d),
-                                        .masked = true,
-                                        .parted = parts_pair(d)});
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_STORE,
+                                          .tensor = 1,
+                                          .in = (uint8_t)number,
+                                          .vector = (uint8_t)draft_flat_pair(d),
+                                          .masked = true,
+                                          .parted = parts_pair(d)}));
+  draft_close_indices(d, present);
+  return LLRT_OK;
 }
 
 /* How a flat kernel comes by the bytes of 4-bit elements: by an axis that counts a byte's two, or

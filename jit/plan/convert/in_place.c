@@ -5,7 +5,10 @@
  * 16 weight format, 128 rows of scales.
  *
  * With B the panel's size, every digit is either *inside*, where both contributions stay below B in
- * all, or *outside*: then it adds the same multiple of B to both addresses. */
+ * all, or *outside*: then it adds the same multiple of B to both addresses.
+ *
+ * On a GPU several tensors may be converted at once, whose addresses stand in one list for both
+ * sides. The digit along the list is outside, too: a panel is part of one of them. */
 #include "jit/plan/draft/draft.h"
 
 #include "base/bits.h"
@@ -21,6 +24,7 @@
 /* What a digit adds to the source's and the destination's address. */
 typedef struct panel_digit {
   int64_t count;
+  bool listed;       /* it counts tensors: an address from the list stands for its position */
   bool even;         /* stride * position on both sides */
   bool summed[2];    /* it adds a stride; else it XORs columns */
   int64_t stride[2]; /* where even */
@@ -36,6 +40,8 @@ static llrt_status not_in_place(const char *why) {
 static llrt_status describe_digit(const draft *d, int i, panel_digit *out) {
   const plan_digit *digit = &d->kernel->digit[i];
   *out = (panel_digit){.count = d->count[i], .even = true};
+  out->listed = draft_is_listed(d, i);
+  if (out->listed) return LLRT_OK;
   if (out->count < 0)
     return not_in_place("its kernel needs extents that are known when it is planned");
   for (int t = 0; t < 2; t++) {
@@ -65,7 +71,7 @@ typedef struct panel_digits {
 } panel_digits;
 
 static bool is_inside(const panel_digit *digit, int64_t size) {
-  return digit->reach[0] < size && digit->reach[1] < size;
+  return !digit->listed && digit->reach[0] < size && digit->reach[1] < size;
 }
 
 /* The offsets on one tensor that digits inside a panel make: sums of strides, and what columns
@@ -99,6 +105,7 @@ static int64_t greatest_offset(const panel_offsets *offsets) {
 static bool is_outside(const panel_digit *digit, int64_t size, const panel_offsets offsets[2],
                        uint64_t taken[2]) {
   bool mixed = digit->summed[0] != digit->summed[1];
+  if (digit->listed) return true;
   if (!digit->even || digit->stride[0] != digit->stride[1] || digit->stride[0] % size != 0)
     return false;
   for (int t = 0; t < 2; t++) {
@@ -155,6 +162,11 @@ static int list_sizes(const panel_digits *digits, int64_t *sizes) {
   return n;
 }
 
+/* The axis along which the tensors stand in a list; -1: there is no list. */
+static int list_axis(const draft *d) {
+  return d->kernel->n_indices > 0 ? d->desc->tensors[0].indices[0].axis : -1;
+}
+
 static bool span_of(const llrt_storage *storage, const int64_t *shape, int64_t *span) {
   llrt_storage_binding binding;
   if (llrt_storage_bind(storage, storage->rank, shape, NULL, &binding) != LLRT_OK) return false;
@@ -172,6 +184,7 @@ static llrt_status check_reach(const draft *d, const int64_t *most) {
     int64_t promised = d->desc->promises[0].shape[a].min;
     least[a] = extent->known < 0 ? extent->multiple : extent->known;
     if (least[a] < promised) least[a] = promised;
+    if (a == list_axis(d)) least[a] = 1;
   }
   if (span_of(draft_storage(d, 0), most, &reach) && span_of(draft_storage(d, 1), least, &memory) &&
       reach <= memory)
@@ -189,6 +202,10 @@ static llrt_status find_total(const draft *d, int together, int64_t *total) {
   *total = 0;
   for (int a = 0; a < storage->rank; a++) {
     int64_t walked = 1;
+    if (a == list_axis(d)) {
+      shape[a] = 1;
+      continue;
+    }
     for (int i = 0; i < d->kernel->n_digits; i++)
       if (d->kernel->digit[i].axis == a) walked *= d->count[i];
     shape[a] = d->shape[a].known < 0 ? d->shape[a].most : d->shape[a].known;
@@ -213,7 +230,7 @@ static int staging_unit(const draft *d, const panel_digits *digits, int64_t size
   unit = bits_min(unit, bits_max(d->address_align[0] + element, 0));
   if (panel->total > 0) unit = bits_min(unit, bits_alignment(panel->total * bits / 8));
   for (int i = 0; i < digits->n; i++)
-    if (!is_inside(&digits->at[i], size) && digits->at[i].count > 1)
+    if (!digits->at[i].listed && !is_inside(&digits->at[i], size) && digits->at[i].count > 1)
       unit = bits_min(unit, bits_alignment(digits->at[i].stride[0]) + element);
   return unit;
 }
@@ -255,7 +272,11 @@ static llrt_status check_in_place(const draft *d) {
   const plan_arg *address = kernel->launch.arg;
   if (kernel->tensor_bits[0] != kernel->tensor_bits[1])
     return not_in_place("the elements change their width");
-  if (kernel->n_indices > 0) return not_in_place("a tensor has indices");
+  if (kernel->n_indices > 0 && (kernel->target.simd_lanes || !draft_lists_alike(d)))
+    return not_in_place("a tensor has indices");
+  for (int i = 0; i < kernel->n_indices; i++)
+    if (kernel->index[i].out_of_range != LLRT_RANGE_SKIP)
+      return not_in_place("addresses that are missing are not skipped");
   if (d->divided) return not_in_place("the storages have no common refinement");
   if (kernel->swizzle[0].swizzle_len || kernel->swizzle[1].swizzle_len)
     return not_in_place("a swizzle does not divide into digits");

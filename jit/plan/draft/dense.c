@@ -63,15 +63,17 @@ bool draft_is_dense(const draft *d) {
   const llrt_swizzle *swizzle = &kernel->swizzle[PLAN_DESTINATION];
   int together = d->word_elements > 1 ? d->word_elements : 1;
   int8_t order[PLAN_MAX_GRID];
+  int n = 0;
   if (swizzle->swizzle_len > 0 && swizzle->per_element < together) return false;
   if (kernel->origin[PLAN_DESTINATION] % 2 != 0) return false;
   for (int i = 0; i < kernel->n_indices; i++)
-    if (kernel->index[i].tensor == PLAN_DESTINATION) return false;
+    if (kernel->index[i].tensor == PLAN_DESTINATION && !d->desc->in_place) return false;
   for (int k = 0; k < kernel->n_places; k++) {
-    order[k] = kernel->place[k].digit;
-    if (order[k] < 0) return false;
+    int digit = kernel->place[k].digit;
+    if (digit < 0) return false;
+    if (!draft_is_listed(d, digit)) order[n++] = (int8_t)digit; /* that one is the last */
   }
-  return has_no_gaps(d, order, kernel->n_places);
+  return has_no_gaps(d, order, n);
 }
 
 /* ---- tiles ---- */

@@ -328,6 +328,10 @@ llrt_status draft_digits(draft *d);
 
 /* Fills kernel.index and what the draft knows of indices. Needs: all digits. */
 llrt_status draft_indices(draft *d);
+/* Whether all tensors have a list of addresses along one axis, and no other index. */
+bool draft_lists_alike(const draft *d);
+/* In place: whether digit i counts the tensors of such a list. */
+bool draft_is_listed(const draft *d, int i);
 /* Says of each index whether a block has one value of it. Needs: space. */
 void draft_uniform_indices(draft *d);
 /* log2 values of the index of tensor t that an access to the index's memory should bring, of those

@@ -83,9 +83,8 @@ static uint8_t policy_of(const draft *d, int tensor, const llrt_index *index) {
   return draft_is_written(d, tensor) ? PLAN_RANGE_SKIP_ALONE : LLRT_RANGE_ZERO;
 }
 
-/* Whether all tensors have a list of addresses along one axis, and no other index. That axis is in
- * no tile then, so that a block moves all elements of its bytes or none. */
-static bool lists_alike(const draft *d) {
+/* That axis is in no tile then, so that a block moves all elements of its bytes or none. */
+bool draft_lists_alike(const draft *d) {
   int axis = tensor_of(d, 0)->n_indices ? tensor_of(d, 0)->indices[0].axis : 0;
   for (int t = 0; t < d->desc->n_tensors; t++) {
     const llrt_index *index = tensor_of(d, t)->indices;
@@ -101,7 +100,7 @@ static llrt_status add_index(draft *d, int tensor, int number) {
   plan_index *out = &d->kernel->index[d->kernel->n_indices];
   if (d->kernel->n_indices == PLAN_MAX_INDICES)
     return llrt_error(LLRT_UNSUPPORTED, "the tensors have more than %d indices", PLAN_MAX_INDICES);
-  if (d->kernel->tensor_bits[tensor] < 8 && !d->kernel->flat && !lists_alike(d))
+  if (d->kernel->tensor_bits[tensor] < 8 && !d->kernel->flat && !draft_lists_alike(d))
     return llrt_error(LLRT_UNSUPPORTED,
                       "indices choose among %s elements, two of which share a byte",
                       llrt_dtype_name(d->desc->tensors[tensor].dtype));
@@ -156,13 +155,19 @@ void draft_walk_indices(draft *d, const uint64_t first[2]) {
 
 /* ---- after the tile ---- */
 
-/* Neither the tile varies along the index's axes, nor do the turns that a block walks. */
+bool draft_is_listed(const draft *d, int i) {
+  return d->desc->in_place && d->kernel->n_indices > 0 &&
+         d->kernel->digit[i].axis == tensor_of(d, 0)->indices[0].axis;
+}
+
+/* Neither the tile varies along the index's axes, nor do the turns that a block walks. Of a kernel
+ * in place a block's panel is part of one tensor. */
 void draft_uniform_indices(draft *d) {
   plan_kernel *kernel = d->kernel;
   uint64_t tile = 0;
   for (int b = 0; b < kernel->space.in[0].bits; b++) tile |= kernel->space.column[b];
   for (int i = 0; i < kernel->n_indices; i++)
-    kernel->index[i].uniform = !kernel->flat &&
+    kernel->index[i].uniform = (!kernel->flat || d->desc->in_place) &&
                                !(tile & plan_axes_bits(kernel, kernel->index[i].axes)) &&
                                !(kernel->launch.walk.axes & kernel->index[i].axes);
 }

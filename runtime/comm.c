@@ -112,6 +112,7 @@ void llrt_comm_destroy(llrt_comm **address) {
   llrt_comm *comm = *address;
   const llrt_backend *backend = comm->device->backend;
   *address = NULL;
+  reshard_drop_kept(comm);
   nccl_rank_close(comm->nccl);
   if (comm->module) backend->unload(comm->device, comm->module);
   if (comm->table) backend->release(comm->device, comm->table);

@@ -7,17 +7,19 @@
 #include <llrt/reshard.h>
 
 struct nccl_rank;
+struct llrt_reshard;
 
 struct llrt_comm {
   llrt_device *device;
   int32_t rank, ranks;
-  backend_module *module; /* of the kernel that waits; NULL on the host */
-  void *pad;              /* the own signal memory; NULL: no rank reaches another's memory */
-  void *table;            /* on the device: addresses of all ranks' signal memory */
-  void *zero;             /* on the device: 16 bytes of zeros */
-  uint64_t *note;         /* host memory with the error word; NULL: none */
-  uint64_t timeout;       /* nanoseconds */
-  struct nccl_rank *nccl; /* NULL: none (runtime/comm_nccl.h) */
+  backend_module *module;    /* of the kernel that waits; NULL on the host */
+  void *pad;                 /* the own signal memory; NULL: no rank reaches another's memory */
+  void *table;               /* on the device: addresses of all ranks' signal memory */
+  void *zero;                /* on the device: 16 bytes of zeros */
+  uint64_t *note;            /* host memory with the error word; NULL: none */
+  uint64_t timeout;          /* nanoseconds */
+  struct nccl_rank *nccl;    /* NULL: none (runtime/comm_nccl.h) */
+  struct llrt_reshard *kept; /* of one-line calls, the newest first */
 };
 
 /* Words that a meeting writes into device memory on its way. */
@@ -49,6 +51,9 @@ llrt_status llrt_comm_known_error(const llrt_comm *comm, uint64_t *error);
 
 /* The error word as a status with its message; a difference is `differs`. */
 llrt_status llrt_comm_tell_error(uint64_t error, llrt_status differs);
+
+/* Destroys what one-line calls keep (reshard_into.c). Precondition: their launches are done. */
+void reshard_drop_kept(llrt_comm *comm);
 
 /* Device memory with a copy of host memory in it, which the stream need not be waited for. Errors:
  * OUT_OF_MEMORY, DEVICE. */

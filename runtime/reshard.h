@@ -86,6 +86,7 @@ typedef struct reshard_copies {
 
 struct llrt_reshard {
   const llrt_comm *comm;
+  llrt_reshard *next; /* of those that one-line calls keep */
   llrt_hash hash;
   int64_t *strides[RESHARD_LISTS]; /* the description's, [ranks][LLRT_MAX_RANK]; NULL: none */
   int n_tables[RESHARD_LISTS];     /* indices of each part that the caller has */

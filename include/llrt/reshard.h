@@ -234,6 +234,15 @@ typedef struct llrt_reshard_run_params {
 LLRT_API llrt_status llrt_reshard_run_with(const llrt_reshard *reshard,
                                            const llrt_reshard_run_params *params, void *stream);
 
+/* By one call: what desc describes is prepared by its first call with the communicator, which is
+ * collective and waits as llrt_reshard_prepare does, and kept until the communicator is destroyed;
+ * later calls with an equal description only run it, and may be captured. Every rank makes the same
+ * calls in the same order. Precondition of llrt_comm_destroy: also these launches are done. Errors:
+ * as llrt_reshard_prepare (NOT_PREPARED: the first call, while the stream captures) and
+ * llrt_reshard_run_with. */
+LLRT_API llrt_status llrt_reshard_into(llrt_comm *comm, const llrt_reshard_desc *desc,
+                                       const llrt_reshard_run_params *params, void *stream);
+
 /* What lies between the two meetings of a run, alone: for several re-shards between one pair of
  * llrt_comm_barrier, or where the caller's ranks wait for each other anyway. Before it all ranks'
  * destinations may be written to, and sources are there; what it makes is complete behind all

@@ -17,6 +17,7 @@
   X(llrt_reshard_run, (0, 0, 0, 0)) \
   X(llrt_reshard_run_in, (0, 0, 0, 0, 0)) \
   X(llrt_reshard_run_with, (0, 0, 0)) \
+  X(llrt_reshard_into, (0, 0, 0, 0)) \
   X(llrt_reshard_save, (0, 0, 0)) \
   X(llrt_reshard_load, (0, 0, 0, 0, 0)) \
   X(llrt_reshard_get, (0, 0)) \

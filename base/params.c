@@ -8,9 +8,7 @@
 
 bool llrt_params_are_zero(const void *bytes, size_t n) {
   const unsigned char *byte = bytes;
-  for (size_t i = 0; i < n; i++)
-    if (byte[i]) return false;
-  return true;
+  return n == 0 || (byte[0] == 0 && memcmp(byte, byte + 1, n - 1) == 0); /* each is the next one */
 }
 
 static llrt_status size_of(const void *given, const char *name, size_t first, size_t *size) {

@@ -13,6 +13,7 @@
 #define EXPR_NAME_BYTES 32
 #define EXPR_MAX_AXES LLRT_MAX_RANK
 #define EXPR_MAX_STATEMENTS 64
+#define EXPR_KEPT 8                /* described calls that an expression keeps */
 #define EXPR_LEADING EXPR_MAX_AXES /* the bit of "..." in a set of axes */
 
 /* How e8m0(x) rounds; other casts round to nearest. */
@@ -67,6 +68,11 @@ typedef struct expr_statement {
   uint8_t node;
 } expr_statement;
 
+/* A call that was described, as the runtime keeps it (runtime/compute_kept.h). */
+typedef struct expr_kept {
+  void (*release)(struct expr_kept *kept);
+} expr_kept;
+
 struct llrt_expr {
   int32_t n_axes, n_tensors, n_inputs, n_scalars, n_nodes, n_statements;
   expr_axis axis[EXPR_MAX_AXES];
@@ -77,6 +83,7 @@ struct llrt_expr {
   /* The signature's parameters: tensor i as i, scalar i as -1 - i. */
   int32_t n_params;
   int8_t param[LLRT_EXPR_MAX_TENSORS + LLRT_EXPR_MAX_SCALARS];
+  _Atomic(expr_kept *) *kept; /* EXPR_KEPT places, of the same allocation; NULL: free */
 };
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <locale.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,12 +300,25 @@ static llrt_status parse(expr_parser *p, const char *text) {
   return check_outputs(p, &p->lexer.token);
 }
 
+/* An expression with the places of what is kept beside it. */
+typedef struct whole {
+  llrt_expr expr;
+  _Atomic(expr_kept *) kept[EXPR_KEPT];
+} whole;
+
+static llrt_expr *new_expr(void) {
+  whole *made = memory_zeroed(1, sizeof *made);
+  if (!made) return NULL;
+  made->expr.kept = made->kept;
+  return &made->expr;
+}
+
 llrt_status llrt_expr_parse(const char *text, llrt_expr **out) {
   LLRT_ENTRY();
   LLRT_REQUIRE(out, "expr is NULL");
   *out = NULL;
   LLRT_REQUIRE(text, "text is NULL");
-  llrt_expr *expr = memory_zeroed(1, sizeof *expr);
+  llrt_expr *expr = new_expr();
   if (!expr) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an expression");
   llrt_float_mode callers = llrt_float_mode_enter();
   locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -323,7 +337,11 @@ llrt_status llrt_expr_parse(const char *text, llrt_expr **out) {
 }
 
 void llrt_expr_destroy(llrt_expr **expr) {
-  if (!expr) return;
+  if (!expr || !*expr) return;
+  for (int i = 0; i < EXPR_KEPT; i++) {
+    expr_kept *kept = atomic_load_explicit(&(*expr)->kept[i], memory_order_acquire);
+    if (kept) kept->release(kept);
+  }
   free(*expr);
   *expr = NULL;
 }

@@ -129,14 +129,19 @@ static storage_set *keep_set(kernel_cache *cache, storage_set *made) {
   return kept;
 }
 
+storage_set *llrt_cache_find_set(kernel_cache *cache, llrt_hash key) {
+  pthread_mutex_lock(&cache->mutex);
+  storage_set *set = table_find(&cache->sets, key);
+  if (set) llrt_storage_set_retain(set);
+  pthread_mutex_unlock(&cache->mutex);
+  return set;
+}
+
 llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n,
                                uint32_t roles, storage_set **set) {
   llrt_hash key;
   LLRT_TRY(llrt_storage_set_key(tensors, n, roles, &key));
-  pthread_mutex_lock(&cache->mutex);
-  *set = table_find(&cache->sets, key);
-  if (*set) llrt_storage_set_retain(*set);
-  pthread_mutex_unlock(&cache->mutex);
+  *set = llrt_cache_find_set(cache, key);
   if (*set) return LLRT_OK;
   storage_set *made = memory_new(sizeof *made);
   if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for an operation's storages");

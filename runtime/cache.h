@@ -58,6 +58,9 @@ void llrt_cache_fini(kernel_cache *cache);
 llrt_status llrt_cache_get_set(kernel_cache *cache, const llrt_tensor *tensors, int n,
                                uint32_t roles, storage_set **set);
 
+/* The set of that key, held, or NULL. */
+storage_set *llrt_cache_find_set(kernel_cache *cache, llrt_hash key);
+
 /* Operations that the functions below give are held: the caller releases them.
  *
  * The operation of a checked description with the set's storages on the device: found, or made now

@@ -7,6 +7,8 @@
 #include "expression/program.h"
 #include "layout/storage_rule.h"
 #include "runtime/compute_axes.h"
+#include "runtime/compute_kept.h"
+#include "runtime/context.h"
 #include "runtime/index_check.h"
 #include "runtime/prepared.h"
 
@@ -14,15 +16,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* A description together with what its tensors borrow: used where it lies. */
-typedef struct compute_call {
-  op_description desc;
-  uint64_t scalars[LLRT_EXPR_MAX_SCALARS];
-  llrt_storage storage[LLRT_MAX_TENSORS];
-  llrt_index index[LLRT_MAX_TENSORS][LLRT_MAX_INDICES];
-  const char *called[LLRT_MAX_TENSORS]; /* by messages, for LLRT_ENTRY_NAMES; the expression's */
-} compute_call;
 
 /* What names of the signature are bound to. */
 typedef struct bound {
@@ -47,7 +40,7 @@ static int find_scalar(const llrt_expr *expr, const char *name) {
   return -1;
 }
 
-static llrt_status scalar_code(const expr_scalar *scalar, const llrt_arg *arg, uint64_t *code) {
+llrt_status compute_scalar_code(const expr_scalar *scalar, const llrt_arg *arg, uint64_t *code) {
   float narrow = (float)arg->number;
   *code = (uint64_t)arg->integer;
   if (scalar->dtype == LLRT_F64) memcpy(code, &arg->number, sizeof *code);
@@ -79,7 +72,7 @@ static llrt_status bind_arg(const llrt_arg *arg, bound *b) {
   LLRT_REQUIRE(!arg->tensor, "%s is a number, and a tensor is given", arg->name);
   LLRT_REQUIRE(!b->has_scalar[s], "%s is given twice", arg->name);
   b->has_scalar[s] = true;
-  return scalar_code(&b->expr->scalar[s], arg, &b->scalar[s]);
+  return compute_scalar_code(&b->expr->scalar[s], arg, &b->scalar[s]);
 }
 
 /* all: outputs too. */
@@ -131,10 +124,10 @@ static llrt_status describe(const bound *b, compute_call *call) {
     int source = program->tensor[t].tensor;
     call->called[t] = b->expr->tensor[source].called;
     llrt_status status = compute_expand(b->expr, program, t, b->tensor[source], &b->extents,
-                                        &call->storage[t], &desc->tensors[t]);
+                                        &call->side[t].storage, &desc->tensors[t]);
     if (status == LLRT_OK)
       status = compute_expand_indices(b->expr, program, t, b->tensor[source], &b->extents,
-                                      call->index[t], &desc->tensors[t]);
+                                      call->side[t].index, &desc->tensors[t]);
     if (status != LLRT_OK) return llrt_error_prefix(status, "%s", b->expr->tensor[source].name);
   }
   compute_set_groups(desc);
@@ -151,49 +144,58 @@ static llrt_status describe_checked(const llrt_expr *expr, const llrt_arg *args,
   return llrt_validate_desc(&call->desc);
 }
 
-/* What llrt_compute_describe gives: one block, which begins with what the caller sees. */
-typedef struct described {
-  llrt_op_desc shown;
-  compute_call call;
-} described;
-
 llrt_status llrt_compute_describe(const llrt_expr *expr, const llrt_arg *args, int n,
                                   const llrt_compute_params *params, llrt_op_desc **desc) {
   LLRT_ENTRY();
   LLRT_REQUIRE(desc, "desc is NULL");
   *desc = NULL;
-  described *made = memory_new(sizeof *made);
+  LLRT_REQUIRE(expr, "expr is NULL");
+  compute_call *made = compute_call_new(expr);
   if (!made) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a description");
-  llrt_status status = describe_checked(expr, args, n, params, &made->call);
+  llrt_status status = describe_checked(expr, args, n, params, made);
   if (status != LLRT_OK) {
-    free(made);
+    compute_call_free(made);
     return status;
   }
-  made->shown = op_description_show(&made->call.desc);
+  made->shown = op_description_show(&made->desc);
   *desc = &made->shown;
   return LLRT_OK;
 }
 
 /* ---- the call ---- */
 
-static llrt_status call_compute(const llrt_expr *expr, const llrt_arg *args, int n,
-                                const llrt_compute_params *params, void *stream,
-                                compute_call *call) {
-  LLRT_TRY(describe_checked(expr, args, n, params, call));
+static llrt_status describe_call(const llrt_expr *expr, const llrt_arg *args, int n, void *stream,
+                                 compute_call *call) {
+  LLRT_TRY(describe_checked(expr, args, n, NULL, call));
   LLRT_ENTRY_NAMES(call->called);
   LLRT_TRY(llrt_validate_tensors(call->desc.tensors, call->desc.n_tensors, call->desc.dot.roles,
                                  stream));
   compute_merge_axes(&call->desc);
-  return llrt_op_call(&call->desc, stream);
+  call->desc.program_hash = program_hash(&call->desc.program);
+  return LLRT_OK;
+}
+
+static llrt_status run_call(compute_call *call, void *stream) {
+  LLRT_ENTRY_NAMES(call->called);
+  LLRT_TRY(llrt_validate_stream(call->desc.tensors[0].device, stream));
+  return llrt_op_call(&call->desc, &call->set_key, stream);
 }
 
 llrt_status llrt_compute_into(const llrt_expr *expr, const llrt_arg *args, int n,
                               const llrt_compute_params *params, void *stream) {
   LLRT_ENTRY();
-  compute_call *call = memory_new(sizeof *call);
-  if (!call) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a description");
-  llrt_status status = call_compute(expr, args, n, params, stream, call);
-  free(call);
+  LLRT_REQUIRE(expr, "expr is NULL");
+  LLRT_TRY(take_params(params));
+  llrt_status status = LLRT_OK;
+  compute_call *call = compute_call_find(expr, args, n);
+  if (!call) {
+    call = compute_call_new(expr);
+    if (!call) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a description");
+    status = describe_call(expr, args, n, stream, call);
+  }
+  if (status == LLRT_OK) status = run_call(call, stream);
+  if (status == LLRT_OK) compute_call_keep(expr, args, n, call);
+  else compute_call_free(call);
   return status;
 }
 

@@ -67,7 +67,7 @@ llrt_status llrt_convert_into(const llrt_tensor *source, const llrt_tensor *dest
   LLRT_TRY(llrt_validate_cast(&desc));
   LLRT_TRY(llrt_validate_scale(&desc));
   for (int t = 0; t < 2 && desc.in_place; t++) settle_strides(&desc.tensors[t], &settled[t]);
-  return llrt_op_call(&desc, stream);
+  return llrt_op_call(&desc, NULL, stream);
 }
 
 llrt_status llrt_convert(const llrt_tensor *source, const llrt_storage *storage,

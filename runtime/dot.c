@@ -334,7 +334,7 @@ static llrt_status call_dot(const llrt_tensor *a, const llrt_tensor *b, const ll
   LLRT_TRY(describe_checked(a, b, d, params, call));
   LLRT_TRY(llrt_validate_tensors(call->desc.tensors, call->desc.n_tensors, call->desc.dot.roles,
                                  stream));
-  return llrt_op_call(&call->desc, stream);
+  return llrt_op_call(&call->desc, NULL, stream);
 }
 
 /* The description is too large for the stacks of coroutines. */

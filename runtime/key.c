@@ -108,7 +108,8 @@ static llrt_hash key_of(const llrt_device *whose, const plan_target *target,
   }
   for (int i = 0; i < desc->n_maps; i++) at = put_map(at, &desc->maps[i]);
   if (desc->kind == LLRT_OP_COMPUTE) {
-    const llrt_hash program = program_hash(&desc->program);
+    const llrt_hash known = desc->program_hash;
+    const llrt_hash program = known.low | known.high ? known : program_hash(&desc->program);
     *at++ = program.low;
     *at++ = program.high;
     for (int i = 0; i < desc->n_tensors; i++) *at++ = (uint64_t)desc->tensors[i].dtype;

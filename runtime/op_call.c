@@ -59,20 +59,27 @@ static llrt_status call_with(op_description *desc, storage_set *set, void *strea
   return status;
 }
 
-static llrt_status call_on(op_description *desc, void *stream) {
-  const llrt_tensor *tensors = desc->tensors;
-  llrt_device *device = tensors[0].device;
+static llrt_status get_set(op_description *desc, llrt_hash *key, storage_set **set) {
+  kernel_cache *cache = &desc->tensors[0].device->context->cache;
+  *set = key && (key->low | key->high) ? llrt_cache_find_set(cache, *key) : NULL;
+  if (*set) return LLRT_OK;
+  LLRT_TRY(llrt_cache_get_set(cache, desc->tensors, desc->n_tensors, desc->dot.roles, set));
+  if (key) *key = (*set)->key;
+  return LLRT_OK;
+}
+
+static llrt_status call_on(op_description *desc, llrt_hash *set_key, void *stream) {
+  llrt_device *device = desc->tensors[0].device;
   storage_set *set;
-  LLRT_TRY(
-      llrt_cache_get_set(&device->context->cache, tensors, desc->n_tensors, desc->dot.roles, &set));
+  LLRT_TRY(get_set(desc, set_key, &set));
   llrt_status status = call_with(desc, set, stream);
   llrt_storage_set_release(set);
   llrt_cache_enforce(&device->context->cache);
   return status;
 }
 
-llrt_status llrt_op_call(op_description *desc, void *stream) {
-  llrt_status status = call_on(desc, stream);
+llrt_status llrt_op_call(op_description *desc, llrt_hash *set_key, void *stream) {
+  llrt_status status = call_on(desc, set_key, stream);
   return status == LLRT_OK ? LLRT_OK
                            : llrt_log_failure(desc->tensors[0].device, desc->kind, status);
 }

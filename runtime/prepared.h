@@ -97,8 +97,9 @@ llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, b
 llrt_status llrt_op_bind(const llrt_op *op, const llrt_tensor *tensors, int n, const void *stream,
                          op_call *call);
 
-/* A whole one-line call of a checked description with its tensors; fills desc's promises. */
-llrt_status llrt_op_call(op_description *desc, void *stream);
+/* A whole one-line call of a checked description with its tensors; fills desc's promises. set_key
+ * (may be NULL): the key of its tensors' storage set, 0 where it is not known; filled. */
+llrt_status llrt_op_call(op_description *desc, llrt_hash *set_key, void *stream);
 
 /* Launches a ready variant's stages on bound tensors. params: the workspace, where the variant
  * needs one, or that it is the run's own. Errors: INVALID_ARGUMENT where it is too small. */

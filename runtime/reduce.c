@@ -170,7 +170,7 @@ llrt_status llrt_reduce_into(const llrt_tensor *source, const llrt_tensor *desti
   LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, 0, stream));
   LLRT_TRY(llrt_validate_desc(&desc));
   LLRT_TRY(turn_ones(&call, storage, &desc));
-  return llrt_op_call(&desc, stream);
+  return llrt_op_call(&desc, NULL, stream);
 }
 
 /* The source as far as the result takes after it. */

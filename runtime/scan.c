@@ -37,7 +37,7 @@ llrt_status llrt_scan_into(const llrt_tensor *source, const llrt_tensor *destina
                                    .reverse = own.reverse != 0};
   LLRT_TRY(llrt_validate_tensors(desc.tensors, desc.n_tensors, 0, stream));
   LLRT_TRY(llrt_validate_desc(&desc));
-  return llrt_op_call(&desc, stream);
+  return llrt_op_call(&desc, NULL, stream);
 }
 
 llrt_status llrt_scan(const llrt_tensor *source, const llrt_storage *storage,

@@ -29,6 +29,7 @@ typedef struct op_description {
   llrt_op_combine combine;
   op_dot dot;
   const uint64_t *scalars; /* COMPUTE: codes of the run's numbers, borrowed */
+  llrt_hash program_hash;  /* COMPUTE: of `program`, by who makes many keys; 0: not known */
   llrt_map maps[LLRT_MAX_MAPS];
   llrt_tensor tensors[LLRT_MAX_TENSORS];
   llrt_tensor_promise promises[LLRT_MAX_TENSORS];

@@ -212,6 +212,7 @@ static void put_panel(llrt_text *out, const plan_panel *x) {
   NAMED("apart", staged) NUMBER(room)
   NUMBER(tensor) NUMBER(ended) NUMBER(pitch) NUMBER(places) NUMBER(vector)
   if (x->staged) PLAN_NUMBER(end)
+  if (x->skew) NUMBER(skew)
   for (int i = 0; i < PLAN_PANEL_VECTOR; i++) put_item(out, "far", i, x->apart[i]);
 }
 

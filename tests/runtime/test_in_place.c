@@ -49,6 +49,28 @@ static const row rows[] = {
     {"row_major", "gptq_w4", LLRT_U4, 2, {64, 24}, 0, NULL},
     {"row_major", "awq_w4", LLRT_U4, 2, {24, 64}, 0x8, NULL},
     {"row_major", "marlin_w4", LLRT_U4, 2, {48, 192}, 0, NULL},
+    /* lanes at banks of their own: places in another order, rows that are skewed */
+    {"marlin_w4", "gptq_w4", LLRT_U4, 2, {32, 1024}, 0, NULL},
+    {"marlin_w4", "awq_w4", LLRT_U4, 2, {32, 448}, 0x3, NULL},
+    {"awq_w4", "marlin_w4", LLRT_U4, 2, {32, 1792}, 0, NULL},
+    {"gptq_w4", "marlin_w4", LLRT_U4, 2, {48, 448}, 0, NULL},
+    {"row_major", "col_major", LLRT_U8, 2, {256, 128}, 0, NULL},
+    {"row_major", "col_major", LLRT_U16, 2, {96, 128}, 0, NULL},
+    /* panels beside each other are one */
+    {"row_major",
+     "storage(rank=2, digits=[dim1: 8 @ 8, dim1: 8 @ 1, dim1: rest @ 64, dim0: rest @ 448])",
+     LLRT_F16,
+     2,
+     {6, 448},
+     0,
+     NULL},
+    {"storage(rank=2, digits=[dim1: 8 @ 8, dim1: 8 @ 1, dim1: rest @ 64, dim0: rest @ 1024])",
+     "row_major",
+     LLRT_BF16,
+     2,
+     {5, 1024},
+     0,
+     NULL},
     /* columns that are sums of bits: a panel ends with its last element, not with the bits of all
        columns */
     {SUMS_OF_8, "row_major", LLRT_U64, 8, {1, 1, 2, 4, 2, 8, 4, 1}, 0, NULL},

@@ -34,6 +34,8 @@ void emit_copy_apart(emitter *e);
 /* Panels in place whose elements are loaded one by one and stored together: PLAN_LOAD.
  * emit_panel_vector.c. */
 void emit_load_together(emitter *e, const plan_step *step);
+/* Where byte `at` (i64) of a panel in place lies in shared memory. */
+LLVMValueRef emit_panel_place(emitter *e, LLVMValueRef at);
 
 /* emit_ahead.c: PLAN_PREFETCH, step `at`, in a body that ends before step `end`: its accesses are
  * spread over the words of the steps between. */

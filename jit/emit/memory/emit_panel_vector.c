@@ -21,8 +21,16 @@ static first_place place_of(emitter *e, emit_place *place, int bits) {
   } else {
     first.byte = LLVMBuildMul(e->builder, first.byte, emit_i32(e, bits / 8), "");
   }
-  first.byte = LLVMBuildZExt(e->builder, first.byte, e->i64, "");
+  first.byte = emit_panel_place(e, LLVMBuildZExt(e->builder, first.byte, e->i64, ""));
   return first;
+}
+
+LLVMValueRef emit_panel_place(emitter *e, LLVMValueRef at) {
+  int skew = e->kernel->panel.skew;
+  if (skew == 0) return at;
+  LLVMValueRef before = LLVMBuildLShr(e->builder, at, emit_i64(e, skew), "");
+  before = LLVMBuildMul(e->builder, before, emit_i64(e, PLAN_SKEW_BYTES), "");
+  return LLVMBuildAdd(e->builder, at, before, "");
 }
 
 static LLVMValueRef byte_at(const emitter *e, LLVMValueRef pointer, LLVMValueRef byte) {
@@ -36,7 +44,7 @@ static LLVMValueRef load_one(emitter *e, const first_place *first, LLVMValueRef 
   int64_t apart = 0;
   for (int b = 0; b < panel->vector; b++) apart += index >> b & 1 ? panel->apart[b] : 0;
   LLVMTypeRef type = emit_int_type(e, bits_max(bits, 8));
-  LLVMValueRef from = byte_at(e, base, emit_i64(e, apart * bits >> 3));
+  LLVMValueRef from = byte_at(e, base, emit_i64(e, plan_panel_place(panel, apart * bits >> 3)));
   LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, from, "");
   LLVMSetAlignment(loaded, (unsigned)bits_max(bits / 8, 1));
   loaded = LLVMBuildZExt(e->builder, loaded, word, "");

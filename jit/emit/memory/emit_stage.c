@@ -18,7 +18,9 @@ static bool copies(const emitter *e, int bytes) {
 static void copy_unit(emitter *e, LLVMTypeRef type, LLVMValueRef panel, LLVMValueRef at, int bytes,
                       unsigned align) {
   LLVMValueRef from = LLVMBuildGEP2(e->builder, type, panel, &at, 1, "");
-  LLVMValueRef to = LLVMBuildGEP2(e->builder, type, e->shared[0], &at, 1, "");
+  LLVMValueRef to = LLVMBuildMul(e->builder, at, emit_i64(e, bytes), "");
+  to = emit_panel_place(e, to);
+  to = LLVMBuildGEP2(e->builder, e->i8, e->shared[0], &to, 1, "");
   if (copies(e, bytes)) {
     e->ops->copy(e, to, from, bytes, NULL, NULL);
     return;

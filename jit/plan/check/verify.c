@@ -297,6 +297,8 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     CHECK((kernel->panel.elements * kernel->tensor_bits[0] / 8) % (1 << kernel->panel.unit) == 0 &&
               8 << kernel->panel.unit >= kernel->tensor_bits[0],
           "step %d: a panel is not whole accesses", at);
+    CHECK(kernel->panel.skew == 0 || (kernel->panel.vector > 0 && kernel->panel.skew >= 4),
+          "step %d: a panel of single elements is skewed", at);
     return LLRT_OK;
   case PLAN_PUBLISH:
   case PLAN_PEEK:

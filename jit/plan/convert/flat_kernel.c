@@ -84,6 +84,7 @@ static llrt_status flat_steps(draft *d) {
                       d->word_elements ? "a map of 32-bit words: " : "");
   LLRT_TRY(check_flat_words(d));
   if (d->desc->in_place && d->by_memory) LLRT_TRY(draft_panel_vector(d));
+  if (kernel->panel.vector > 0) draft_panel_banks(d);
   draft_flat_vector(d);
   int tile_bits = d->desc->in_place ? panel_tile(d) : draft_flat_tile(d);
   kernel->launch.block_elements =
@@ -122,7 +123,7 @@ static llrt_status flat_steps(draft *d) {
  * in the order of the destination's memory, with its digits alone or the source's, too; or one half
  * after the other (kernel.stored_half). */
 typedef struct flat_way {
-  bool by_memory, divides;
+  bool by_memory, divides, breaks; /* as in the draft */
   uint8_t half;
 } flat_way;
 
@@ -134,6 +135,7 @@ static llrt_status flat_by(const op_description *desc, const plan_target *target
   kernel->stored_half = way.half;
   d.by_memory = way.by_memory;
   d.divides = way.divides;
+  d.breaks = way.breaks;
   LLRT_TRY(draft_maps(&d));
   LLRT_TRY(draft_digits(&d));
   LLRT_TRY(flat_steps(&d));
@@ -148,16 +150,27 @@ bool plan_maps_words(const op_description *desc) {
   return false;
 }
 
+/* Digits that are bits of a tile may have no one stride on both sides, so that a panel is found
+ * where they are cut alone. */
+static llrt_status flat_in_place(const op_description *desc, const plan_target *target,
+                                 plan_kernel *kernel) {
+  for (int by_memory = target->isa == PLAN_ISA_NVPTX; by_memory >= 0; by_memory--)
+    for (int breaks = 0; breaks < 2; breaks++) {
+      flat_way way = {.by_memory = by_memory, .breaks = breaks};
+      llrt_status status = flat_by(desc, target, way, kernel);
+      if (status != LLRT_UNSUPPORTED) return status;
+    }
+  return flat_by(desc, target, (flat_way){.half = 0}, kernel); /* for its reason */
+}
+
 /* Where a byte or a word holds several elements, which one thread has to store together, and the
  * axes do not give each thread whole ones, the order of the destination's memory may. */
 llrt_status plan_flat(const op_description *desc, const plan_target *target, plan_kernel *kernel) {
-  if (desc->in_place && target->isa == PLAN_ISA_NVPTX &&
-      flat_by(desc, target, (flat_way){.by_memory = true}, kernel) == LLRT_OK)
-    return LLRT_OK;
+  if (desc->in_place) return flat_in_place(desc, target, kernel);
   llrt_status status = flat_by(desc, target, (flat_way){.half = 0}, kernel);
   bool stores_several =
       llrt_dtype_bits(desc->tensors[PLAN_DESTINATION].dtype) < 8 || plan_maps_words(desc);
-  if (!stores_several || desc->in_place) return status;
+  if (!stores_several) return status;
   for (int divides = 0; divides < 2 && status == LLRT_UNSUPPORTED; divides++)
     status = flat_by(desc, target, (flat_way){.by_memory = true, .divides = divides}, kernel);
   return status;

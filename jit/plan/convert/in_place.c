@@ -20,6 +20,9 @@
 
 /* Panels are grown to about this, so that a block has work for all its threads. */
 #define PANEL_WANTED_BYTES (32 << 10)
+/* Several small ones beside each other are one panel of this many bytes at most: an access of 16
+ * for each of 512 threads. */
+#define PANEL_JOINED_BYTES (8 << 10)
 
 /* What a digit adds to the source's and the destination's address. */
 typedef struct panel_digit {
@@ -242,8 +245,36 @@ static uint64_t digits_inside(const panel_digits *digits, int64_t size) {
   return inside;
 }
 
+/* Positions of a digit that lie beside each other, of which a panel may have several: the most that
+ * divide all of them. */
+static int64_t joined(int64_t count, int64_t most) {
+  int64_t n = most < count ? most : count;
+  while (n > 1 && count % n != 0) n--;
+  return n;
+}
+
+/* Takes several panels of `size` elements that lie beside each other as one. */
+static void join_panels(draft *d, const panel_digits *digits, int64_t size) {
+  plan_panel *panel = &d->kernel->panel;
+  int64_t bytes = size * d->kernel->tensor_bits[0] / 8;
+  if (bytes == 0) return;
+  for (int i = 0; i < digits->n; i++) {
+    const panel_digit *digit = &digits->at[i];
+    if (digit->listed || is_inside(digit, size) || digit->stride[0] != size ||
+        digit->stride[1] != size)
+      continue;
+    int64_t n = joined(digit->count, PANEL_JOINED_BYTES / bytes);
+    if (n < 2 || panel->total % (n * size) != 0) return; /* the last one would end early */
+    panel->positions *= n;
+    panel->elements += (n - 1) * size;
+    panel->unit = (uint8_t)staging_unit(d, digits, size, panel);
+    d->beside = 1ull << i;
+    return;
+  }
+}
+
 static llrt_status choose_panel(draft *d, const panel_digits *digits) {
-  int64_t sizes[PLAN_MAX_DIGITS + 1], least = 0;
+  int64_t chosen_size = 0, sizes[PLAN_MAX_DIGITS + 1], least = 0;
   int n = list_sizes(digits, sizes), bits = d->kernel->tensor_bits[0],
       together = bits_max(8 / bits, 1);
   plan_panel *chosen = &d->kernel->panel, panel = {.positions = 0};
@@ -255,10 +286,14 @@ static llrt_status choose_panel(draft *d, const panel_digits *digits) {
     if (bytes > d->kernel->target.facts.shared_bytes) break;
     if (chosen->positions > 0 && bytes > PANEL_WANTED_BYTES) break;
     *chosen = panel;
+    chosen_size = sizes[i];
     d->inside = digits_inside(digits, sizes[i]);
     chosen->unit = (uint8_t)staging_unit(d, digits, sizes[i], &panel);
   }
-  if (chosen->positions > 0) return LLRT_OK;
+  if (chosen->positions > 0) {
+    join_panels(d, digits, chosen_size);
+    return LLRT_OK;
+  }
   if (least == 0) return not_in_place("no part of the tensor stays where it is");
   return llrt_error(
       LLRT_UNSUPPORTED,

@@ -7,6 +7,7 @@
  *   collect.c     stores of rows that are no powers of two, collected into whole lines
  *   in_place.c    a panel of memory that is mapped onto itself
  *   panel_vector.c  elements of such a panel that a thread stores together
+ *   panel_banks.c   in what order lanes load them, and where they lie in shared memory
  */
 #ifndef LLRT_JIT_PLAN_CONVERT_TILE_STEPS_H
 #define LLRT_JIT_PLAN_CONVERT_TILE_STEPS_H
@@ -88,8 +89,15 @@ llrt_status draft_panel(draft *d);
  * the destination's memory without gaps. Errors: UNSUPPORTED where no elements are stored together.
  */
 llrt_status draft_panel_vector(draft *d);
-/* Gives the lanes of such a kernel's value bits of the tile at which their loads from the panel do
- * not wait for each other, as far as there are any. */
+/* Elements of the source from position 0 of digit i to position 2^bit. */
+int64_t draft_digit_step(const draft *d, int i, int bit);
+
+/* ---- panel_banks.c ---- */
+
+/* Of a kernel with such vectors: sets kernel.panel.skew and puts the panel's places behind those of
+ * a vector into another order, so that lanes load from banks of their own, as far as they can. */
+void draft_panel_banks(draft *d);
+/* Gives the lanes of its value bits of the tile at which they do, as far as there are any. */
 void draft_panel_lanes(const draft *d, plan_value *value);
 
 #endif

@@ -124,6 +124,8 @@ typedef struct draft {
   /* Flat kernels of 4-bit elements. */
   bool by_memory;    /* positions follow each other as the destination's elements do in memory,
                         whatever digits count them */
+  bool breaks;       /* digits are cut where neighbours in a tile do not follow each other in either
+                        tensor's memory: each has one stride on both sides */
   bool divides;      /* by_memory: the digits are the destination's, as where `divided` */
   int pair_axis;     /* the axis along which the two elements of a byte of the destination lie; -1:
                         there is none */
@@ -149,7 +151,8 @@ typedef struct draft {
   /* Bits along which neighbouring elements of the other side have values of their own. Blocks walk
    * along them first, so that a panel of memory stays in the cache. */
   uint64_t walked;
-  uint64_t inside;  /* in place: digits (bit i: digit i) that count the positions of one panel */
+  uint64_t inside; /* in place: digits (bit i: digit i) that count the positions of one panel */
+  uint64_t beside; /* in place: the digit of which a block's panel has several positions, or none */
   bool walks_panel; /* blocks walk panel_axis (panel.c) */
   int panel_axis;   /* the axis that index 0 of the source chooses along */
   uint64_t opaque;  /* bits that move neither tensor's address but through indices */

@@ -37,6 +37,9 @@ void draft_finish(plan_kernel *kernel) {
   kernel->launch.shared_bytes =
       (int32_t)((kernel->panel.elements + (kernel->panel.most << kernel->panel.width)) *
                 kernel->tensor_bits[0] / 8);
+  if (kernel->panel.skew)
+    kernel->launch.shared_bytes =
+        (int32_t)plan_panel_place(&kernel->panel, kernel->launch.shared_bytes);
   if (kernel->panel.staged)
     kernel->launch.shared_bytes =
         (int32_t)(kernel->panel.room * kernel->tensor_bits[0] / 8) + (1 << kernel->panel.unit);

@@ -51,13 +51,14 @@ static llrt_status add_places(draft *d, int t, uint64_t which) {
   return LLRT_OK;
 }
 
-/* Splits the flat index in a tensor's order: digits inside a panel before all others, the one that
- * counts the tensors of a list behind them. */
+/* Splits the flat index in a tensor's order: digits inside a panel before all others, then the one
+ * of which it has several positions, and the one that counts the tensors of a list behind all. */
 static llrt_status fill_places(draft *d, int t) {
   uint64_t listed = 0;
   for (int i = 0; i < d->kernel->n_digits; i++) listed |= (uint64_t)draft_is_listed(d, i) << i;
   LLRT_TRY(add_places(d, t, d->inside));
-  LLRT_TRY(add_places(d, t, ~d->inside & ~listed));
+  LLRT_TRY(add_places(d, t, d->beside));
+  LLRT_TRY(add_places(d, t, ~(d->inside | d->beside | listed)));
   LLRT_TRY(add_places(d, t, listed));
   return draft_walk_places(d, false);
 }

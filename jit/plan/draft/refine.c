@@ -108,7 +108,8 @@ static llrt_status collect_boundaries(const draft *d, int axis, int first_tensor
         add_boundary(out, walked_end(d, t, axis, segments.at[i].start));
   }
   if (d->tile_positions[axis] > 0) add_boundary(out, d->tile_positions[axis]);
-  if (d->by_memory) add_tile_breaks(draft_storage(d, PLAN_DESTINATION), axis, out);
+  if (d->by_memory || d->breaks) add_tile_breaks(draft_storage(d, PLAN_DESTINATION), axis, out);
+  if (d->breaks) add_tile_breaks(draft_storage(d, 0), axis, out);
   if (axis == d->pair_axis) {
     add_boundary(out, d->pair_step);
     add_boundary(out, 2 * d->pair_step);

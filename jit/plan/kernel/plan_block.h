@@ -79,6 +79,8 @@ typedef struct plan_deal {
 /* Bits of a vector's positions, at most: 16 bytes of 4-bit elements. */
 #define PLAN_PANEL_VECTOR 5
 
+#define PLAN_SKEW_BYTES 16 /* the widest access */
+
 /* A panel: the part of one tensor that a block keeps in shared memory. All zero: none. There are
  * three kinds.
  *
@@ -108,10 +110,17 @@ typedef struct plan_panel {
   uint8_t places; /* staged: how many of the fastest places number the panel's positions */
   uint8_t vector; /* log2 neighbouring positions that are loaded and stored together (in place: that
                      a thread loads one by one and stores together) */
+  uint8_t skew;   /* in place, of vectors: behind every 2^skew bytes of the panel PLAN_SKEW_BYTES
+                     are left free in shared memory; 0: none are */
   int64_t apart[PLAN_PANEL_VECTOR]; /* in place: elements of the source from position 0 to position
                                        2^i of such a vector; those of several add up */
   plan_number end;                  /* staged: address behind the tensor's last byte */
 } plan_panel;
+
+/* Where byte `at` of a panel in place lies in shared memory. */
+static inline int64_t plan_panel_place(const plan_panel *panel, int64_t at) {
+  return panel->skew ? at + (at >> panel->skew) * PLAN_SKEW_BYTES : at;
+}
 
 /* Where tensor 0 lies, for loads by aligned vectors that overhang its rows: a vector is loaded
  * whole only if all of it is inside the tensor. */

@@ -4,13 +4,7 @@
 #ifndef LLRT_BENCHMARKS_COMPUTE_REFERENCE_H
 #define LLRT_BENCHMARKS_COMPUTE_REFERENCE_H
 
-#include "expression/expression.h"
-
-/* A number is in [low, high], or is NaN for certain, or may be anything. */
-typedef struct range {
-  double low, high;
-  bool nan, any;
-} range;
+#include "compute_ranges.h"
 
 /* Extents of the named axes, and of "..." as one axis. */
 typedef struct reference {

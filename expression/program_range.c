@@ -11,12 +11,10 @@ static bool is_below_largest(const expr_program *program, int at) {
   return most->op == EXPR_MAX && most->arg[0] == node->arg[0];
 }
 
-/* Of numbers of a type; of narrow integers and floats alone. */
+/* Of a tensor's elements; of narrow integers and floats without infinities alone. */
 static int most_of_type(llrt_dtype type) {
   switch (type) {
   case LLRT_BOOL: return 0;
-  case LLRT_F16:
-  case LLRT_E5M2: return 16;
   case LLRT_E4M3: return 9;
   case LLRT_I8:
   case LLRT_U8: return 8;
@@ -24,6 +22,13 @@ static int most_of_type(llrt_dtype type) {
   case LLRT_U16: return 16;
   default: return PROGRAM_ANY_SIZE;
   }
+}
+
+/* Of what is no more than 2^of, cast to a type; those that saturate make infinity finite, too. */
+static int most_of_cast(llrt_dtype type, int of) {
+  enum { F16_TOP = 15 }; /* what rounds to more is infinite */
+  if (type == LLRT_F16) return of <= F16_TOP ? of : PROGRAM_ANY_SIZE;
+  return bits_min(of, type == LLRT_E5M2 ? 16 : type ? most_of_type(type) : PROGRAM_ANY_SIZE);
 }
 
 static int sum_of(int a, int b) {
@@ -45,16 +50,14 @@ static int most(const expr_program *program, int at, int depth) {
   case EXPR_COS: return 0;
   case EXPR_EXP: return is_below_largest(program, node->arg[0]) ? 0 : own;
   case EXPR_ABS:
-  case EXPR_NEGATE:
-  case EXPR_MAX:
-  case EXPR_MIN: return of[0];
+  case EXPR_NEGATE: return of[0]; /* MAX and MIN of nothing are infinite */
   case EXPR_MAXIMUM:
   case EXPR_MINIMUM: return bits_max(of[0], of[1]);
   case EXPR_WHERE: return bits_max(of[1], of[2]);
   case EXPR_ADD:
   case EXPR_SUBTRACT: return sum_of(bits_max(of[0], of[1]), 1);
   case EXPR_MULTIPLY: return sum_of(of[0], of[1]);
-  case EXPR_CAST: return bits_min(of[0], node->through ? most_of_type(node->through) : own);
+  case EXPR_CAST: return most_of_cast((llrt_dtype)node->through, of[0]);
   case EXPR_TENSOR: return most_of_type(node->from);
   default: return own;
   }

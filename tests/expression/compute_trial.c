@@ -86,14 +86,17 @@ static void put_code(side *s, int64_t offset, uint64_t code) {
   else memcpy(byte, &code, (size_t)bits / 8);
 }
 
+/* u64 is what it is as i64: that is what expressions compute in. */
+static bool is_wide(llrt_dtype type) { return type == LLRT_I64 || type == LLRT_U64; }
+
 static double decode(llrt_dtype type, uint64_t code) {
-  if (type == LLRT_I64) return (double)(int64_t)code;
+  if (is_wide(type)) return (double)(int64_t)code;
   if (type == LLRT_BOOL) return code & 0xFF ? 1 : 0;
   return number_value(number_format_of(type), code);
 }
 
 static uint64_t encode(llrt_dtype type, double x) {
-  if (type == LLRT_I64) return (uint64_t)(int64_t)x;
+  if (is_wide(type)) return (uint64_t)(int64_t)x;
   if (type == LLRT_BOOL) return x != 0;
   if (type == LLRT_E8M0) return (uint64_t)(ilogb(x) + 127);
   return number_code(number_format_of(type), x);
@@ -129,7 +132,7 @@ static int64_t offset_of(const trial *t, const side *s, int64_t element) {
 static double draw(const trial *t, llrt_dtype type, uint64_t *state, int64_t element) {
   uint64_t bits = next(state);
   double unit = (double)(bits >> 11) * 0x1p-53;
-  bool real = type != LLRT_BOOL && type != LLRT_I64 && number_format_of(type)->kind == NUMBER_FLOAT;
+  bool real = type != LLRT_BOOL && !is_wide(type) && number_format_of(type)->kind == NUMBER_FLOAT;
   if (type == LLRT_BOOL) return (double)(bits & 1);
   if (type == LLRT_E8M0) return ldexp(1, (int)(bits % 12) - 6);
   if (!real) return floor(unit * 15) - (llrt_dtype_name(type)[0] == 'u' ? 0 : 7);

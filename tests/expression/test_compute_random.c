@@ -34,7 +34,8 @@ static const struct {
     {"cuda-emu:sm_90a", 304798}, /* a load of its own condition in a walk: wrong on an H100 alone */
     {"cuda-emu:sm_90a",
      811149}, /* rings of a walked row, and an exchange that has no room beside */
-    {"cuda-emu:sm_90a", 732040}, /* 0 - truth as a float, which LLVM's code generator made +1 */
+    {"cuda-emu:sm_90a", 2209124}, /* the quotient of an f16 that is infinite */
+    {"cuda-emu:sm_90a", 732040},  /* 0 - truth as a float, which LLVM's code generator made +1 */
     /* the reference: */
     {"cuda-emu:sm_80", 500222},  /* abs(-0) */
     {"cuda-emu:sm_90a", 314715}, /* and its reciprocal */

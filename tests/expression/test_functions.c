@@ -174,3 +174,33 @@ Test(functions, quotients_by_one) {
     }
   }
 }
+
+/* Numerators that may be infinite, whatever their type is: some of them are. */
+Test(functions, quotients_of_infinities) {
+  static const struct {
+    const char *text;
+    llrt_dtype type;
+    int64_t rows;
+  } cases[] = {
+      {"(x[t n], c: f32) -> (y[t n]: f32) { y = f16(x) / c }", LLRT_F32, 9},
+      {"(x[t n], c: f32) -> (y[t n]: f32) { y = f16(u16(x) + 60000 * x) / c }", LLRT_F16, 9},
+      {"(x[t n], c: f32) -> (y[t n]: f32) { y = x / c }", LLRT_F16, 9},
+      {"(x[t n], c: f32) -> (y[t n]: f32) { y = abs(x) / c }", LLRT_E5M2, 9},
+      {"(x[t n], c: f32) -> (y[t n]: f32) { y = e5m2(x) / c }", LLRT_F32, 9},
+      {"(x[t n], c: f32) -> (y[n]: f32) { y = max(x, t) / c }", LLRT_E4M3, 9},
+      {"(x[t n], c: f32) -> (y[n]: f32) { y = max(x, t) / c }", LLRT_E4M3, 0},
+      {"(x[t n], c: f32) -> (y[n]: f32) { y = min(x, t) / c }", LLRT_I8, 0},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int d = 0; d < GPUS; d++) {
+      trial t = {.text = cases[i].text,
+                 .extent = {cases[i].rows, 1000},
+                 .tensor = {{.type = cases[i].type}},
+                 .scalar = {3},
+                 .seed = 40 + i,
+                 .special = true,
+                 .device = trial_device(gpus[d])};
+      const char *wrong = trial_run(&t);
+      cr_expect_null(wrong, "%s on %s: %s", t.text, gpus[d], wrong);
+    }
+}

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+uint64_t model_shape;
+
 uint64_t model_random(uint64_t *state, uint64_t below) {
   *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
   return (*state >> 33) % below;
@@ -158,8 +160,9 @@ void model_expect_back(llrt_device *device, const char *recipe, const model *in,
   }
   for (int i = 0; i < in->n; i++) {
     cr_assert_eq(back.bytes[i], in->bytes[i]);
-    cr_expect_eq(memcmp(back.data[i], in->data[i], in->bytes[i]), 0, "%s: %s does not come back",
-                 recipe, in->name[i]);
+    cr_expect_eq(memcmp(back.data[i], in->data[i], in->bytes[i]), 0,
+                 "%s: %s does not come back (shape %llu)", recipe, in->name[i],
+                 (unsigned long long)model_shape);
   }
   model_free(&back);
 }
@@ -168,11 +171,11 @@ void model_expect(const repacked *made, const char *name, llrt_dtype dtype, cons
                   size_t bytes) {
   int i = model_find(&made->out, name);
   cr_assert_eq(made->out.tensor[i].dtype, dtype, "%s", name);
-  cr_assert_eq(made->out.bytes[i], bytes, "%s: %zu bytes, not %zu", name, made->out.bytes[i],
-               bytes);
+  cr_assert_eq(made->out.bytes[i], bytes, "%s: %zu bytes, not %zu (shape %llu)", name,
+               made->out.bytes[i], bytes, (unsigned long long)model_shape);
   const uint8_t *a = made->out.data[i], *b = wanted;
   size_t at = 0;
   while (at < bytes && a[at] == b[at]) at++;
-  cr_expect_eq(at, bytes, "%s: byte %zu is %02x, not %02x", name, at, at < bytes ? a[at] : 0,
-               at < bytes ? b[at] : 0);
+  cr_expect_eq(at, bytes, "%s: byte %zu is %02x, not %02x (shape %llu)", name, at,
+               at < bytes ? a[at] : 0, at < bytes ? b[at] : 0, (unsigned long long)model_shape);
 }

@@ -10,6 +10,9 @@
 
 #define MODEL_MOST 64
 
+/* The number of the random shape that is tested (draws.h), which failures say. */
+extern uint64_t model_shape;
+
 typedef struct model {
   int n;
   llrt_named_tensor tensor[MODEL_MOST];

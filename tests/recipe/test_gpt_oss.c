@@ -1,12 +1,13 @@
 /* gpt-oss' experts of mxfp4 in three engines' orders, every byte, for one rank and for two, and
  * back. */
+#include "tests/recipe/draws.h"
 #include "tests/recipe/matrix.h"
 #include "tests/recipe/model.h"
 
 #include <stdlib.h>
 
 #define EXPERTS "model.layers.11.mlp.experts."
-enum { E = 2 };
+enum { E = 2, MOST_RANKS = 4 };
 
 typedef struct experts {
   model in;
@@ -216,7 +217,7 @@ static void check(llrt_device *device, engine to, int I, int H, int tp, uint64_t
                                         "gpt-oss-mxfp4.triton-hopper", "gpt-oss-mxfp4.llrt-dot"};
   experts x = make(I, H, to != LLRT_DOT, seed);
   llrt_recipe_params params = {.tp = tp};
-  repacked made[2];
+  repacked made[MOST_RANKS];
   for (int rank = 0; rank < tp; rank++) {
     params.rank = rank;
     made[rank] = model_repack(device, recipes[to], &x.in, &params);
@@ -233,13 +234,13 @@ static void check(llrt_device *device, engine to, int I, int H, int tp, uint64_t
  * what is drawn. */
 static void check_all(engine to) {
   opened_device at = open_device("host");
-  uint64_t seed = 100 + to;
+  uint64_t state;
   check(at.device, to, 96, 160, 1, 1 + to);
   check(at.device, to, 96, 64, 2, 11 + to);
   check(at.device, to, 32, 64, 2, 21 + to);
-  for (int draw = 0; draw < 2; draw++) {
-    int I = 32 * (1 + (int)model_random(&seed, 12)), H = 32 * (1 + (int)model_random(&seed, 12));
-    check(at.device, to, I, H, 1 + (int)model_random(&seed, 2), seed);
+  for (shape_draws draws = draws_begin(1); draws_next(&draws, &state);) {
+    int I = 32 * draws_from(&state, 1, 12), H = 32 * draws_from(&state, 1, 12);
+    check(at.device, to, I, H, draws_from(&state, 1, MOST_RANKS), state);
   }
   close_device(&at);
 }

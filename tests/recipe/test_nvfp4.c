@@ -2,6 +2,7 @@
  * on a GPU, or compressed-tensors' generate_gparam, calculate_qparams and quantize; rows of odd
  * lengths, pads, ranks, several layers at once. */
 #include "tests/recipe/codes.h"
+#include "tests/recipe/draws.h"
 #include "tests/recipe/model.h"
 
 #include <math.h>
@@ -197,11 +198,12 @@ Test(recipe_nvfp4, swizzled) {
 }
 Test(recipe_nvfp4, ranks) { check_swizzled("host", 200, 80, 2); }
 Test(recipe_nvfp4, random_shapes) {
-  uint64_t state = 61;
-  for (int i = 0; i < 4; i++) {
-    int n = 1 + (int)model_random(&state, 400), k = 16 * (1 + (int)model_random(&state, 20));
-    check_swizzled("host", n, k, 1 + (int)model_random(&state, 3));
+  uint64_t state;
+  for (shape_draws draws = draws_begin(1); draws_next(&draws, &state);) {
+    int n = draws_from(&state, 1, 400), k = 16 * draws_from(&state, 1, 20);
+    check_swizzled("host", n, k, draws_from(&state, 1, 4));
     check_dividing("host", n, k);
+    check("host", n, k, state);
   }
 }
 Test(recipe_nvfp4, swizzled_on_cuda) { check_swizzled("cuda-emu:sm_90a", 130, 80, 1); }

@@ -47,17 +47,6 @@ random_source random_start(const char *test) {
   return (random_source){seed};
 }
 
-uint64_t random_bits(random_source *source) {
-  uint64_t z = source->state += 0x9e3779b97f4a7c15ull;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-  return z ^ z >> 31;
-}
-
-int random_below(random_source *source, int limit) {
-  return (int)(random_bits(source) % (uint64_t)limit);
-}
-
 static uint64_t random_column(random_source *source, int shape, int i, int out_bits) {
   static const uint64_t space[3] = {0x5a5a5a5a5a5a5a5aull, 0x123456789abcdefull, 0xffff0000ffffull};
   uint64_t any = random_bits(source);

@@ -3,6 +3,8 @@
  *
  *   - keys of a cache, from four ranks that prefill (heads split by four, blocks of 16 tokens in
  *     HND order, bf16) to two that decode (heads split by two, blocks of 32 in NHD order, e4m3)
+ *   - the same keys staged for a transport that moves bytes alone (RDMA): each prefilling rank has
+ *     its heads in one piece, in the blocks and the type of those that decode, and nothing crosses
  *   - a trainer's weights, rows split over four ranks (FSDP), to an engine's two, columns split
  *     (tensor parallel), in the order in which its kernels read them
  *   - Ulysses: attention's input, split along the sequence, to heads, and back
@@ -35,6 +37,13 @@ static const job jobs[] = {
     {"keys from tensor parallel 4 to 2",
      "mesh(tp=4): P(None, tp) o " PREFILL,
      "mesh(tp=2) + 4: P(None, tp) o " DECODE,
+     3,
+     {192, 8, 64},
+     LLRT_BF16,
+     LLRT_E4M3},
+    {"keys staged where they are, in one piece for a rank that decodes",
+     "mesh(tp=4): P(None, tp) o " PREFILL,
+     "mesh(tp=4): P(None, tp) o " DECODE,
      3,
      {192, 8, 64},
      LLRT_BF16,
@@ -239,7 +248,7 @@ int main(int argc, char **argv) {
     return 2;
   }
   snprintf(names, sizeof names, "%s", argc == 3 ? argv[2] : "host");
-  host = strcmp(names, "host") == 0;
+  host = strncmp(names, "host", 4) == 0;
   /* ranks of one process have a context each: unloading a kernel waits for the device */
   for (char *name = strtok(names, ","); name && n < RANKS; name = strtok(NULL, ",")) {
     must(llrt_context_create(NULL, &context[n]), "context");

@@ -186,4 +186,9 @@ const llrt_backend llrt_backend_hip = {
     .stream_destroy = llrt_hip_stream_destroy,
     .enter = llrt_hip_enter_device,
     .leave = llrt_hip_leave_device,
+    .meet_load = llrt_hip_meet_load,
+    .meet = llrt_hip_meet,
+    .note_create = llrt_hip_note_create,
+    .note_destroy = llrt_hip_note_destroy,
+    .reach_peer = llrt_hip_reach_peer,
 };

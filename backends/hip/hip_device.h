@@ -101,4 +101,12 @@ void llrt_hip_unload(llrt_device *base, backend_module *module);
 llrt_status llrt_hip_launch(llrt_device *base, const backend_module *module,
                             const backend_launch *launch, void *stream);
 
+/* hip_meet.c */
+llrt_status llrt_hip_meet_load(llrt_device *device, backend_module **module);
+llrt_status llrt_hip_meet(llrt_device *device, const backend_module *module,
+                          const backend_meet *meet, void *stream);
+llrt_status llrt_hip_note_create(llrt_device *base, uint64_t **note);
+void llrt_hip_note_destroy(llrt_device *base, uint64_t *note);
+llrt_status llrt_hip_reach_peer(llrt_device *base, llrt_device *other);
+
 #endif

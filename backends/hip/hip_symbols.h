@@ -16,6 +16,7 @@ typedef int hip_result;
 #define HIP_RESULT_INVALID_IMAGE 200
 #define HIP_RESULT_NO_BINARY_FOR_GPU 209
 #define HIP_RESULT_NOT_READY 600
+#define HIP_RESULT_PEER_ENABLED 704
 
 /* hipDeviceAttribute_t */
 #define HIP_ATTRIBUTE_CLOCK_KHZ 5
@@ -44,6 +45,7 @@ typedef struct hip_pool_properties {
 #define HIP_STREAM_NON_BLOCKING 1 /* hipStreamNonBlocking */
 #define HIP_STREAM_LAST 1000      /* a priority: the runtime takes the least that it has */
 #define HIP_CAPTURE_RELAXED 2     /* hipStreamCaptureMode */
+#define HIP_HOST_FOR_KERNELS 3    /* hipHostMallocPortable | hipHostMallocMapped */
 
 /* hipPointerAttribute_t. The numbers of hipMemoryType changed with ROCm 6, so none is read; the
  * fields' places did not. */
@@ -72,6 +74,10 @@ typedef struct hip_pointer_attributes {
   X(1, hip_result, hipFree, (void *memory)) \
   X(0, hip_result, hipHostRegister, (void *memory, size_t bytes, unsigned flags)) \
   X(0, hip_result, hipHostUnregister, (void *memory)) \
+  X(0, hip_result, hipHostMalloc, (void **memory, size_t bytes, unsigned flags)) \
+  X(0, hip_result, hipHostFree, (void *memory)) \
+  X(0, hip_result, hipDeviceCanAccessPeer, (int *can, int device, int peer)) \
+  X(0, hip_result, hipDeviceEnablePeerAccess, (int peer, unsigned flags)) \
   X(0, hip_result, hipPointerGetAttributes, \
     (hip_pointer_attributes * attributes, const void *memory)) \
   X(0, hip_result, hipGetLastError, (void)) \

@@ -135,6 +135,24 @@ hip_result hipGetDeviceProperties(void *properties, int device) {
   return properties_at(properties, device, 396);
 }
 
+/* ---- other devices' memory ---- */
+
+hip_result hipDeviceCanAccessPeer(int *can, int device, int peer) {
+  EMU_ENTER(hipDeviceCanAccessPeer);
+  *can = 0;
+  if (!emu_hip_context(device) || !emu_hip_context(peer)) return EMU_INVALID_DEVICE;
+  *can = device != peer;
+  return 0;
+}
+
+hip_result hipDeviceEnablePeerAccess(int peer, unsigned flags) {
+  EMU_ENTER(hipDeviceEnablePeerAccess);
+  const emu_context *other = emu_hip_context(peer);
+  if (flags) return EMU_INVALID_VALUE;
+  if (!other || peer == current) return EMU_INVALID_DEVICE;
+  return emu_context_reach(emu_hip_context(current), other) ? 0 : HIP_RESULT_PEER_ENABLED;
+}
+
 /* ---- kernels ---- */
 
 /* Code on a device; its kernel's handle is the module's. What was launched or captured of it keeps
@@ -209,6 +227,15 @@ typedef struct hip_launch {
   uint8_t kernargs[]; /* zero beyond what the parameters say */
 } hip_launch;
 
+static emu_range *find_peer(void *context, uint64_t address, size_t bytes) {
+  return emu_context_find_peer(context, address, bytes);
+}
+
+static void rest(void *context, int polls) {
+  (void)context;
+  emu_run_rest(polls);
+}
+
 static int run_launch(emu_launch *base, char *trouble, size_t size) {
   const hip_launch *launch = (const hip_launch *)base;
   const hip_module *module = launch->module;
@@ -218,8 +245,11 @@ static int run_launch(emu_launch *base, char *trouble, size_t size) {
     snprintf(trouble, size, "the kernel's module was unloaded");
     return EMU_LAUNCH_FAILED;
   }
-  const gfx9_launch run = {
-      .blocks = base->blocks, .threads = base->threads, .kernargs = launch->kernargs};
+  const gfx9_system system = {.user = base->context, .find = find_peer, .rest = rest};
+  const gfx9_launch run = {.system = &system,
+                           .blocks = base->blocks,
+                           .threads = base->threads,
+                           .kernargs = launch->kernargs};
   bool ok = gfx9_run(module->code, &run, &counters, &fault);
   report(&counters, gfx9_module_kernel(module->code)->name);
   if (ok) return 0;

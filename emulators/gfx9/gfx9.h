@@ -34,9 +34,18 @@ bool gfx9_module_create(const void *image, size_t size, const char *cpu, const c
 void gfx9_module_destroy(gfx9_module *module);
 const gfx9_kernel *gfx9_module_kernel(const gfx9_module *module);
 
+/* What lies outside of a device: other devices' memory that its kernels reach, and who runs
+ * meanwhile. */
+typedef struct gfx9_system {
+  void *user;
+  emu_range *(*find)(void *user, uint64_t address, size_t bytes); /* NULL: nobody's */
+  void (*rest)(void *user, int polls); /* lets others run; polls: how often it did before */
+} gfx9_system;
+
 typedef struct gfx9_launch {
-  uint32_t blocks, threads; /* one dimension */
-  const void *kernargs;     /* kernel.kernarg_bytes of them */
+  const gfx9_system *system; /* NULL: there is no other device */
+  uint32_t blocks, threads;  /* one dimension */
+  const void *kernargs;      /* kernel.kernarg_bytes of them */
 } gfx9_launch;
 
 /* Runs the grid. Counters are set, whether or not it ended well. */

@@ -208,7 +208,9 @@ const gfx9_info *gfx9_find(const char *name, size_t length);
 typedef struct gfx9_machine {
   const gfx9_module *module;
   emu_memory *memory;
-  emu_range *recent; /* the range that answered last */
+  const gfx9_system *system; /* NULL: none */
+  int sleeps;                /* in this launch */
+  emu_range *recent;         /* the range that answered last */
   emu_shared shared;
   emu_counters *counters;
   emu_fault *fault;
@@ -326,5 +328,7 @@ bool gfx9_save_exec(gfx9_wave *wave, const gfx9_op *op);
 bool gfx9_read_lane(gfx9_wave *wave, const gfx9_op *op);
 bool gfx9_write_lane(gfx9_wave *wave, const gfx9_op *op);
 bool gfx9_program_counter(gfx9_wave *wave, const gfx9_op *op);
+bool gfx9_sleep(gfx9_wave *wave, const gfx9_op *op);
+bool gfx9_real_time(gfx9_wave *wave, const gfx9_op *op);
 
 #endif

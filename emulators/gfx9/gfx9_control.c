@@ -1,6 +1,8 @@
 /* Branches, waits, barriers, exec, and moves between lanes and scalars. */
 #include "gfx9_code.h"
 
+#include <time.h>
+
 #include <string.h>
 
 bool gfx9_nop(gfx9_wave *wave, const gfx9_op *op) {
@@ -141,6 +143,29 @@ bool gfx9_swap(gfx9_wave *wave, const gfx9_op *op) {
   memcpy(undefined, wave->v_undefined[a], sizeof undefined);
   gfx9_write_row(wave, a, exec, wave->v[b], wave->tainted[b] ? wave->v_undefined[b] : NULL);
   gfx9_write_row(wave, b, exec, value, undefined);
+  return true;
+}
+
+/* Who waits for another device sleeps between its looks: that is when others run. */
+bool gfx9_sleep(gfx9_wave *wave, const gfx9_op *op) {
+  gfx9_machine *machine = wave->machine;
+  (void)op;
+  if (machine->system) machine->system->rest(machine->system->user, machine->sleeps++);
+  return true;
+}
+
+/* The constant clock, in ticks of 10 ns. The result may be used after lgkmcnt(0), as that of a
+ * scalar load. */
+bool gfx9_real_time(gfx9_wave *wave, const gfx9_op *op) {
+  struct timespec time;
+  int into = op->operand[0].index;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  uint64_t ticks = (uint64_t)time.tv_sec * 100000000u + (uint64_t)time.tv_nsec / 10;
+  for (int w = 0; w < 2; w++) {
+    if (!gfx9_write_scalar(wave, op, into + w, (uint32_t)(ticks >> 32 * w), 0)) return false;
+    wave->s_pending[into + w] = true;
+  }
+  wave->pending.scalar_under_way++;
   return true;
 }
 

@@ -134,6 +134,8 @@ static emu_range *find_range(gfx9_wave *wave, const gfx9_op *op, int lane, uint6
   if (!range || !emu_range_holds(range, address, bytes)) {
     range = emu_memory_find(machine->memory, address, bytes);
   }
+  if (!range && machine->system)
+    range = machine->system->find(machine->system->user, address, bytes);
   bool aligned = address % alignment == 0;
   if (range && aligned) {
     machine->recent = range;

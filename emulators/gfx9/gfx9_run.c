@@ -168,6 +168,7 @@ bool gfx9_run(const gfx9_module *module, const gfx9_launch *launch, emu_counters
   }
   machine->module = module;
   machine->memory = module->memory;
+  machine->system = launch->system;
   machine->counters = counters;
   machine->fault = fault;
   if (!check_launch(module, launch, fault) || !copy_arguments(machine, launch)) goto done;

@@ -66,7 +66,8 @@
 
 static const gfx9_info rows[] = {
     NOP("s_nop"),
-    NOP("s_sleep"),
+    {"s_sleep", "", .step = gfx9_sleep, .modifiers = GFX9_RAW},
+    {"s_memrealtime", "D", .step = gfx9_real_time},
     NOP("s_setprio"),
     {"s_endpgm", "", .step = gfx9_end, .modifiers = GFX9_RAW},
     {"s_barrier", "", .step = gfx9_barrier, .modifiers = GFX9_RAW, COUNT(barriers)},

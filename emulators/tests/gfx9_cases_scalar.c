@@ -202,6 +202,11 @@ static bool leaves(int64_t sum) { return sum != (int32_t)sum; }
     "s_mov_b32 s13, vcc_hi", \
     out[0] = a, out[1] = b) \
   X(s_nops, "s_nop 3\ns_sleep 1\ns_setprio 2", (void)0) \
+  X(s_real_time, \
+    "s_memrealtime s[14:15]\ns_waitcnt lgkmcnt(0)\ns_memrealtime s[16:17]\n" \
+    "s_waitcnt lgkmcnt(0)\ns_sub_u32 s14, s16, s14\ns_subb_u32 s12, s17, s15\n" \
+    "s_bitcmp1_b32 s11, 0", \
+    out[0] = 0) \
   X(s_getpc, \
     "s_getpc_b64 s[14:15]\ns_getpc_b64 s[16:17]\ns_sub_u32 s12, s16, s14\n" \
     "s_bitcmp1_b32 s11, 0", \

@@ -44,13 +44,15 @@ LLRT_API llrt_status llrt_nccl_id_create(llrt_device *device, const char *librar
 
 typedef struct llrt_comm_params {
   size_t size;
-  int32_t rank, ranks;  /* 0 <= rank < ranks <= LLRT_MAX_RANKS */
-  void *const *signals; /* [ranks]: rank r's signal memory (llrt_comm_signal_bytes, a multiple of
-                           16) as this rank's device sees it. Zeroed before any rank's first call,
-                           and nobody's else while the communicator lives. NULL: ranks do not reach
-                           each other's memory; NCCL carries the bytes */
-  int64_t timeout_ms;   /* that a rank waits for the others at a barrier, or a call of NCCL's and
-                           what it queued take; 0: 30000 */
+  int32_t rank, ranks; /* 0 <= rank < ranks <= LLRT_MAX_RANKS */
+  void *const
+      *signals;       /* [ranks]: rank r's signal memory (llrt_comm_signal_bytes, a multiple of
+                         16) as this rank's device sees it. Zeroed before any rank's first call,
+                         and nobody's else while the communicator lives; on hip fine-grained memory
+                         (hipExtMallocWithFlags). NULL: ranks do not reach
+                         each other's memory; NCCL carries the bytes */
+  int64_t timeout_ms; /* that a rank waits for the others at a barrier, or a call of NCCL's and
+                         what it queued take; 0: 30000 */
   void *nccl; /* the caller's ncclComm_t of the same ranks, which nobody else uses at the same time;
                  NULL: none */
   const llrt_nccl_id *nccl_id; /* the same one on all ranks, for a communicator of llrt's own, of
@@ -65,7 +67,7 @@ typedef struct llrt_comm_params {
  * before the device is closed; the signal memory and `nccl` are the caller's, but a communicator
  * that has failed (llrt_comm_status) has aborted `nccl`, which is then no more. Errors:
  * INVALID_ARGUMENT, OUT_OF_MEMORY, DEVICE, UNAVAILABLE (no NCCL), UNSUPPORTED (with signals: a
- * device without the kernel by which ranks wait: hip; launches that block, CUDA_LAUNCH_BLOCKING).
+ * device without the kernel by which ranks wait; launches that block, CUDA_LAUNCH_BLOCKING).
  */
 LLRT_API llrt_status llrt_comm_create(llrt_device *device, const llrt_comm_params *params,
                                       llrt_comm **comm);

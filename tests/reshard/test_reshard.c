@@ -3,33 +3,26 @@
 #include "tests/reshard/reshard_case.h"
 #include "tests/reshard/reshard_devices.h"
 
-static void run_draws(const reshard_place *place, const char *test, int count) {
-  random_source source = random_start(test);
-  int refused = 0;
-  for (int i = 0; i < count; i++) {
-    char message[600] = "", text[4000];
-    reshard_case c;
-    reshard_case_draw(&source, &c);
-    reshard_result result = reshard_case_run(&c, place, message, sizeof message);
-    reshard_case_print(&c, text, sizeof text);
-    cr_assert_neq(result, RESHARD_WRONG, "draw %d: %s\n  %s", i, message, text);
-    refused += result == RESHARD_REFUSED;
-  }
-  cr_expect_leq(refused, count / 4, "%d of %d refused", refused, count);
-}
-
 Test(reshard, host) {
   opened_device host = open_device("host");
   reshard_place place = {.timeout_ms = 300000};
   for (int i = 0; i < RESHARD_MAX_RANKS; i++) place.device[i] = host.device;
-  run_draws(&place, "reshard host", 30);
+  reshard_run_draws(&place, "reshard host", 30, RESHARD_MAX_RANKS);
   close_device(&host);
 }
 
 Test(reshard, emulated) {
   reshard_place place;
   llrt_context *context = reshard_open_emulated(&place);
-  run_draws(&place, "reshard emulated", 30);
+  reshard_run_draws(&place, "reshard emulated", 30, RESHARD_MAX_RANKS);
+  reshard_close_emulated(&context, &place);
+}
+
+/* Ranks on AMD's GPUs meet by a kernel of their own. */
+Test(reshard, hip) {
+  reshard_place place;
+  llrt_context *context = reshard_open_hip(&place);
+  reshard_run_draws(&place, "reshard hip", 8, 2);
   reshard_close_emulated(&context, &place);
 }
 
@@ -54,7 +47,7 @@ Test(reshard, captured) {
   reshard_place place;
   llrt_context *context = reshard_open_emulated(&place);
   place.captured = true;
-  run_draws(&place, "reshard captured", 10);
+  reshard_run_draws(&place, "reshard captured", 10, RESHARD_MAX_RANKS);
   reshard_close_emulated(&context, &place);
 }
 

@@ -59,9 +59,9 @@ static void run_pair(member pair[RANKS], int64_t timeout_ms, int stays_away) {
 }
 
 /* The first pair compiles, so that the second is not late for that. */
-Test(reshard_next_call, a_time_out) {
+static void time_out(llrt_context *(*open)(reshard_place *place)) {
   reshard_place place;
-  llrt_context *context = reshard_open_emulated(&place);
+  llrt_context *context = open(&place);
   void *signals[RANKS], *sources[RANKS], *destinations[RANKS];
   member pair[RANKS];
   size_t bytes;
@@ -102,3 +102,6 @@ Test(reshard_next_call, a_time_out) {
   }
   reshard_close_emulated(&context, &place);
 }
+
+Test(reshard_next_call, a_time_out) { time_out(reshard_open_emulated); }
+Test(reshard_next_call, a_time_out_hip) { time_out(reshard_open_hip); }

@@ -35,10 +35,10 @@ static void split_digit(draft *d, int i, int n) {
   d->first[i + 1] += bits;
   d->bits[i + 1] -= bits;
   if (d->count[i + 1] > 0) d->count[i + 1] = bits_ceil_div(d->count[i + 1], d->count[i]);
-  kernel->digit[i + 1].step <<= n;
+  kernel->digit[i + 1].step *= (int64_t)1 << n;
   for (int t = 0; t < 2; t++) {
     if (bits > 0 && kernel->digit[i + 1].side[t].kind != PLAN_STRIDE) continue;
-    kernel->digit[i + 1].side[t].stride.value <<= n;
+    kernel->digit[i + 1].side[t].stride.value *= (int64_t)1 << n; /* may be negative */
     d->side[i + 1][t].align += n;
   }
 }

@@ -153,6 +153,12 @@ static range leaf(const reference *r, const expr_node *node, const int64_t *at) 
   }
 }
 
+/* The nearest f32. GCC 12 at -O3 forgets the float between two conversions of a pair. */
+static double nearest_single(double x) {
+  volatile float single = (float)x;
+  return (double)single;
+}
+
 /* An argument in the type of the node that uses it. */
 static range argument(const reference *r, const expr_node *node, int i, const int64_t *at,
                       int type) {
@@ -160,11 +166,11 @@ static range argument(const reference *r, const expr_node *node, int i, const in
   range x = r->value[node->arg[i]][place_of(r, own->axes, at)];
   int from = r->computes[node->arg[i]];
   if (type == SINGLE && (from == LITERAL_REAL || from == DOUBLE)) {
-    if (from == LITERAL_REAL && !x.nan) return range_exactly((double)(float)x.low);
+    if (from == LITERAL_REAL && !x.nan) return range_exactly(nearest_single(x.low));
     return range_rounded(x, SINGLE, 1);
   }
   if (type == SINGLE && from != SINGLE && !x.any && !x.nan)
-    return (range){(double)(float)x.low, (double)(float)x.high, false, false};
+    return (range){nearest_single(x.low), nearest_single(x.high), false, false};
   return x;
 }
 

@@ -1,9 +1,9 @@
 /* Checkpoints of models repacked by the recipes that come with llrt, in device memory: each once
  * into memory of its own and once in place where outputs fit. The inverse has to give the
  * checkpoint back, bit for bit (what computes has none: the host has to make the same of it, up to
- * a GiB); then whole runs are timed, beside copies of all its tensors. --sizes: at most so much of
- * a checkpoint. Of one of more than 32 GiB, of which nothing is compared, the second half of the
- * tensors has the first half's memory. */
+ * a GiB); then whole runs, and those of the way back, are timed, beside copies of all its tensors.
+ * --sizes: at most so much of a checkpoint. Of one of more than 32 GiB, of which nothing is
+ * compared, the second half of the tensors has the first half's memory. */
 #include "flushed.h"
 #include "repack_cases.h"
 #include "subcommands.h"
@@ -35,6 +35,11 @@ typedef struct repack_run {
   repack_side forth, back;
   bool in_place;
 } repack_run;
+
+static void name_case(const repack_run *r, const char *way, char *name, size_t size) {
+  snprintf(name, size, "%s: %s%s%s", r->c->model, r->c->recipe, r->in_place ? ", in place" : "",
+           way);
+}
 
 static void *allocate(harness *h, int64_t bytes) {
   void *memory = NULL;
@@ -226,23 +231,6 @@ static bool host_agrees(repack_run *r) {
   return right;
 }
 
-static bool comes_back(repack_run *r) {
-  int64_t extra = 0;
-  bool right = true;
-  if (!bind(r, true, &r->back)) {
-    if (r->checkpoint.bytes > MOST_COMPARED) return true;
-    harness_must(llrt_stream_synchronize(r->h->device, NULL), "repacking");
-    return host_agrees(r);
-  }
-  connect(r);
-  allocate_outputs(r, &r->back, &extra);
-  run_side(&r->back);
-  harness_must(llrt_stream_synchronize(r->h->device, NULL), "repacking");
-  for (int i = 0; i < r->checkpoint.n && right; i++) right = is_back(r, i, r->back.out[i]);
-  free_side(r, &r->back);
-  return right;
-}
-
 static void launch_run(const void *data) { run_side(data); }
 
 /* Copies of all inputs, which move as many bytes as the checkpoint has. */
@@ -261,23 +249,19 @@ static void launch_copies(const void *data) {
                  "copy");
 }
 
-static void report(repack_run *r, const flushed *f, int64_t extra, bool right) {
-  const llrt_repack_info *info = &r->forth.info;
+/* The time of a side's runs, beside copies of the checkpoint. */
+static void report(repack_run *r, const flushed *f, const repack_side *side, const char *way,
+                   int64_t extra) {
+  const llrt_repack_info *info = &side->info;
   char name[160];
-  snprintf(name, sizeof name, "%s: %s%s", r->c->model, r->c->recipe,
-           r->in_place ? ", in place" : "");
-  if (r->h->options.check_only || !right) {
-    printf("%-62s %s\n", name, right ? "right" : "WRONG");
-    harness_record(r->h, name, "\"right\":%s", right ? "true" : "false");
-    return;
-  }
   int64_t largest = 0;
+  name_case(r, way, name, sizeof name);
   for (int i = 0; i < r->checkpoint.n; i++) {
     int64_t bytes = repack_tensor_bytes(&r->checkpoint.tensors[i]);
     largest = bytes > largest ? bytes : largest;
   }
   copies c = {r->h, &r->forth, allocate(r->h, largest)};
-  harness_statistic took = flushed_measure(f, launch_run, &r->forth);
+  harness_statistic took = flushed_measure(f, launch_run, side);
   harness_statistic copied = flushed_measure(f, launch_copies, &c);
   llrt_memory_free(r->h->device, c.to);
   double moved = (double)(info->bytes_read + info->bytes_written);
@@ -294,6 +278,31 @@ static void report(repack_run *r, const flushed *f, int64_t extra, bool right) {
                  info->workspace);
 }
 
+static void tell_right(repack_run *r, bool right) {
+  char name[160];
+  name_case(r, "", name, sizeof name);
+  printf("%-62s %s\n", name, right ? "right" : "WRONG");
+  harness_record(r->h, name, "\"right\":%s", right ? "true" : "false");
+}
+
+static bool comes_back(repack_run *r, const flushed *f) {
+  int64_t extra = 0;
+  bool right = true;
+  if (!bind(r, true, &r->back)) {
+    if (r->checkpoint.bytes > MOST_COMPARED) return true;
+    harness_must(llrt_stream_synchronize(r->h->device, NULL), "repacking");
+    return host_agrees(r);
+  }
+  connect(r);
+  allocate_outputs(r, &r->back, &extra);
+  run_side(&r->back);
+  harness_must(llrt_stream_synchronize(r->h->device, NULL), "repacking");
+  for (int i = 0; i < r->checkpoint.n && right; i++) right = is_back(r, i, r->back.out[i]);
+  if (right && !r->h->options.check_only) report(r, f, &r->back, ", back", extra);
+  free_side(r, &r->back);
+  return right;
+}
+
 /* In place a second run would repack what is repacked: it is timed all the same, and compared
  * before. */
 static bool run_case(repack_run *r, const flushed *f) {
@@ -302,8 +311,9 @@ static bool run_case(repack_run *r, const flushed *f) {
   make_inputs(r);
   allocate_outputs(r, &r->forth, &extra);
   run_side(&r->forth);
-  bool right = comes_back(r);
-  report(r, f, extra, right);
+  bool right = comes_back(r, f);
+  if (r->h->options.check_only || !right) tell_right(r, right);
+  else report(r, f, &r->forth, "", extra);
   free_inputs(r);
   free_side(r, &r->forth);
   return right;
@@ -314,8 +324,7 @@ static bool run_cases(harness *h, const flushed *f, unsigned char *pattern, int6
   for (int i = 0; i < 2 * repack_cases_count; i++) {
     repack_run run = {.h = h, .c = &repack_cases[i / 2], .pattern = pattern, .in_place = i % 2};
     char name[160];
-    snprintf(name, sizeof name, "%s: %s%s", run.c->model, run.c->recipe,
-             run.in_place ? ", in place" : "");
+    name_case(&run, "", name, sizeof name);
     if (!harness_wants(h, name)) continue;
     if (h->options.list) {
       printf("%s\n", name);

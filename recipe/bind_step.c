@@ -306,6 +306,13 @@ static llrt_status cut_images(step_draft *step, const recipe_tensor *in, const r
   return LLRT_OK;
 }
 
+/* Whether the row has the tensor under one key alone: two outputs cannot both take its memory. */
+static bool is_alone(const step_draft *step, int32_t tensor) {
+  int uses = 0;
+  for (int64_t i = 0; i < step->row->n_in * step->choices; i++) uses += step->tensor[i] == tensor;
+  return uses == 1;
+}
+
 static llrt_status add_move(step_draft *step, int t, const recipe_tensor *out,
                             const storage_image *to, int engine, int64_t c, bool dry,
                             bool *missing) {
@@ -316,7 +323,7 @@ static llrt_status add_move(step_draft *step, int t, const recipe_tensor *out,
                     .to = *to,
                     .from_dtype = in->logical,
                     .to_dtype = out->logical,
-                    .whole = true,
+                    .whole = is_alone(step, step->tensor[t * step->choices + c]),
                     .maps = maps_of(step->row, in->key)};
   const llrt_named_tensor *given = &step->binder->given.tensor[pair.checkpoint];
   size_t bytes;

@@ -284,7 +284,7 @@ typedef struct plan_pair {
   int rank;
   int64_t shape[LLRT_MAX_RANK];
   const recipe_maps *maps; /* NULL: none */
-  bool whole;              /* of both tensors */
+  bool whole;              /* of both tensors, and no other pair has them */
 } plan_pair;
 
 llrt_status plan_step_moves(llrt_repack *plan, const plan_pair *pair);

@@ -34,7 +34,7 @@ static void add_step(llrt_text *text, const llrt_repack *plan, int s) {
   bool placed = step->n_outputs > 0;
   for (int i = 0; i < step->n_outputs; i++)
     placed &= PLAN_AT(plan->outputs, llrt_repack_tensor, step->outputs[i])->place >= 0;
-  llrt_text_add(text, "; %d launches", step->launches);
+  llrt_text_add(text, "; %d launch%s", step->launches, step->launches == 1 ? "" : "es");
   if (placed) llrt_text_add(text, ", in place");
   if (step->workspace) llrt_text_add(text, ", %zu bytes of workspace", step->workspace);
   llrt_text_add(text, "\n");
@@ -51,9 +51,9 @@ static void add_plan(llrt_text *text, const llrt_repack *plan) {
     llrt_text_add(text, "\n");
   }
   llrt_text_add(text,
-                "%d tensors -> %d, %d launches, %llu bytes read, %llu written, %zu bytes of "
+                "%d tensors -> %d, %d launch%s, %llu bytes read, %llu written, %zu bytes of "
                 "workspace\n",
-                info->n_inputs, info->n_outputs, info->launches,
+                info->n_inputs, info->n_outputs, info->launches, info->launches == 1 ? "" : "es",
                 (unsigned long long)info->bytes_read, (unsigned long long)info->bytes_written,
                 info->workspace);
 }

@@ -143,13 +143,16 @@ int repack_show_result(const repack *r, const char *out, const repack_result *re
   const repack_progress *p = &result->done;
   if (json)
     return print_json(
-        json_pack("{s:s, s:o, s:I, s:I, s:f, s:b, s:I, s:I}", "out", out, "files", files_json(r),
-                  "tensors", (json_int_t)p->tensors, "bytes", (json_int_t)p->bytes, "seconds",
-                  p->seconds, "resumed", (int)result->resumed, "resumed_tensors",
-                  (json_int_t)result->resumed_tensors, "memory", (json_int_t)result->memory));
+        json_pack("{s:s, s:o, s:I, s:I, s:f, s:b, s:I, s:I, s:b, s:b}", "out", out, "files",
+                  files_json(r), "tensors", (json_int_t)p->tensors, "bytes", (json_int_t)p->bytes,
+                  "seconds", p->seconds, "resumed", (int)result->resumed, "resumed_tensors",
+                  (json_int_t)result->resumed_tensors, "memory", (json_int_t)result->memory,
+                  "verified", (int)result->verified, "went_back", (int)result->went_back));
   printf("%s: %zu tensors, %.3f GB in %.2f seconds, %.2f GB/s", out, p->tensors,
          (double)p->bytes / GB, p->seconds, rate_of(p));
   if (result->resumed) printf("; %zu were complete before", result->resumed_tensors);
+  if (result->verified)
+    printf("; verified on the disk%s", result->went_back ? " and back" : ", there is no way back");
   printf("\n");
   return TOOL_DONE;
 }

@@ -101,6 +101,8 @@ typedef struct repack_result {
   repack_progress done;
   bool resumed;
   size_t resumed_tensors; /* that were complete before */
+  bool verified;          /* as was asked */
+  bool went_back;         /* and what has a way back was converted back and compared */
   uint64_t memory;        /* bytes that were allowed */
 } repack_result;
 

@@ -357,7 +357,9 @@ bool repack_run(repack *r, const char *out, const repack_run_params *params, rep
                 array_error *error) {
   run u = {.r = r, .params = params, .stage = {.journal = -1}};
   uint64_t memory = params->memory ? params->memory : REPACK_PRESET_MEMORY + r->largest;
-  *result = (repack_result){.memory = memory};
+  *result = (repack_result){.memory = memory, .verified = params->verifies, .went_back = true};
+  for (int rank = 0; rank < r->ranks; rank++)
+    result->went_back &= params->verifies && r->rank[rank].back;
   if (!check_memory(r, memory, error)) return false;
   const char *const *target = r->folder ? NULL : (const char *const *)r->target;
   if (!stage_open(out, target, &r->to, r->identity, &u.stage, error)) return false;

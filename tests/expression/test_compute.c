@@ -227,6 +227,25 @@ Test(compute, odd_pitch_of_nibbles) {
     }
 }
 
+/* Two elements of a byte lie along n in one tensor, along t in the other: right, or refused on the
+ * host, whose words hold them so. */
+Test(compute, nibbles_along_two_axes) {
+  static const char *const texts[] = {"(s[n], x[t n]) -> (y[n t]) { y = s + x * 0 }",
+                                      "(s[n t], x[t n]) -> (y[t n]) { y = s + x * 0 }",
+                                      "(s[n t], x[t n]) -> (y[t]) { y = max(s + x * 0, n) }"};
+  static const llrt_dtype types[] = {LLRT_U4, LLRT_I4, LLRT_E2M1};
+  for (int i = 0; i < 3; i++)
+    for (int d = 0; d < FEW_DEVICES; d++) {
+      trial t = {.text = texts[i],
+                 .extent = {2 + 2 * i, 4},
+                 .tensor = {{types[i]}, {LLRT_F32}, {types[(i + 1) % 3]}},
+                 .seed = 5,
+                 .device = trial_device(devices[d])};
+      const char *wrong = trial_run(&t);
+      cr_expect(!wrong || (d == 0 && trial_refused()), "%s on %s: %s", texts[i], devices[d], wrong);
+    }
+}
+
 Test(compute, corners) {
   for (size_t i = 0; i < sizeof corners / sizeof *corners; i++) {
     trial t = {.text = corners[i].text,

@@ -92,3 +92,68 @@ Test(packed, against_reference) {
       cr_expect_null(wrong, "%zu, %s on %s: %s", i, t.text, devices[d], wrong);
     }
 }
+
+/* What such storages cannot be told, or are not read by: nothing is written. */
+Test(packed, refused) {
+  static const struct {
+    const char *text;
+    int64_t extent[3];
+    trial_tensor tensor[3];
+    const char *message;
+  } rows[] = {
+      /* pads that are no truth, and none that the type of the value has */
+      {"(x[m k]) -> (y[m k]: bool) { y = x > 0 }",
+       {9, 7},
+       {{0}, {.storage = "scale_8x4(pad=3)"}},
+       "pads of 0x3, which is no number"},
+      {"(x[m k]) -> (y[m k]: bool) { y = any(x > 0, k) }",
+       {9, 7},
+       {{0}, {.storage = "scale_8x4(pad=255)"}},
+       "pads of 0xff, which is no number"},
+      {"(x[m k]) -> (y[m k]: e4m3) { y = x }",
+       {9, 7},
+       {{0}, {.storage = "scale_8x4(pad=127)"}},
+       "pads of 0x7f, which is no number"},
+      {"(x[m k]) -> (y[m k]: e8m0) { y = e8m0(abs(x)) }",
+       {9, 7},
+       {{0}, {.storage = "scale_8x4(pad=255)"}},
+       "pads of 0xff, which is no number"},
+      /* positions of axes that tiles have */
+      {"(x[m k:4]) -> (y[m]) { y = x[k=1] }",
+       {16},
+       {{.storage = "scale_8x4"}},
+       "a position of an axis is taken that is in the storage's tile"},
+      {"(x[m (k:8 j)]) -> (y[m j]) { y = x[k=0] - x[k=7] }",
+       {16, 0, 4},
+       {{.storage = "mma_m16n8k16_a"}},
+       "tile"},
+      {"(x[m k:4]) -> (y[m k]) { y = flip(x, k) }", {16}, {{.storage = "scale_8x4"}}, "tile"},
+      /* two positions of a storage in one */
+      {"(x[m k]) -> (y[m k]) { y = x }",
+       {9, 7},
+       {{0}, {.storage = "storage(rank=2, digits=[replica:2, dim1:rest, dim0:rest])"}},
+       "copies"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    for (int d = 0; d < DEVICES; d++) {
+      trial t = {.text = rows[i].text, .device = trial_device(devices[d])};
+      memcpy(t.extent, rows[i].extent, sizeof rows[i].extent);
+      memcpy(t.tensor, rows[i].tensor, sizeof rows[i].tensor);
+      const char *wrong = trial_run(&t);
+      cr_expect(wrong && trial_refused() && strstr(wrong, rows[i].message), "%zu on %s: %s", i,
+                devices[d], wrong);
+    }
+}
+
+/* Truth's pads that are one. */
+Test(packed, pads_of_truth) {
+  for (int d = 0; d < DEVICES; d++)
+    for (int pad = 0; pad < 2; pad++) {
+      trial t = {.text = "(x[m k]) -> (y[m k]: bool) { y = x > 0 }",
+                 .extent = {9, 7},
+                 .device = trial_device(devices[d])};
+      t.tensor[1].storage = pad ? "scale_8x4(pad=1)" : "scale_8x4(pad=0)";
+      const char *wrong = trial_run(&t);
+      cr_expect_null(wrong, "%s: %s", devices[d], wrong);
+    }
+}

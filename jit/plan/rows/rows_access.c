@@ -31,6 +31,13 @@ static bool can_be_exact(const draft *d, const plan_value *value, const plan_ste
   return step->kind == PLAN_LOAD && draft_can_be_exact(d, step->tensor, &spread, vector);
 }
 
+/* Whether the two elements of a byte are those that the value's first register tells apart: another
+ * tensor's bytes may hold others. */
+static bool begins_with_byte(const plan_value *spread, const plan_address_map *map) {
+  int position;
+  return plan_access_positions(spread, map, PLAN_REGISTER, 1, &position) && position == 0;
+}
+
 static accesses accesses_of(draft *d, const plan_value *value, const plan_step *step) {
   const plan_kernel *kernel = d->kernel;
   int tensor = step->tensor;
@@ -52,8 +59,7 @@ static accesses accesses_of(draft *d, const plan_value *value, const plan_step *
   if (swizzle->swizzle_len) vector = bits_min(vector, bits_min(swizzle->per_element, runs.align));
   int word = kernel->target.simd_lanes ? value->word : 0;
   if (value->bits < 8 && runs.align < 1) return (accesses){0}; /* a row may begin inside a byte */
-  if (word > 0 && !plan_access_positions(&spread, &map, PLAN_REGISTER, word, NULL))
-    vector = word = 0;
+  if (word > 0 && !begins_with_byte(&spread, &map)) vector = word = 0;
   for (int i = 0; i < LLRT_MAX_BITS; i++)
     map.column[i] >>= word; /* lanes come behind those of a byte */
   vector = bits_max(vector - word, 0);

@@ -168,7 +168,7 @@ int bench_dense(int argc, char *argv[]) {
   harness_init(&options, &h);
   flushed_init(&h, &f);
   if (!options.list && !options.check_only) {
-    dot_run_title("dense form BxMxNxK", false);
+    dot_run_title(&h, "dense form BxMxNxK", false);
     flushed_floor(&f);
   }
   if (options.products) right = visit_products(&h, &f, options.products, &n);

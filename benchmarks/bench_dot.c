@@ -344,7 +344,7 @@ int bench_dot(int argc, char *argv[]) {
   harness_init(&options, &h);
   flushed_init(&h, &f);
   if (!options.list && !options.check_only) {
-    dot_run_title("dot MxNxK", true);
+    dot_run_title(&h, "dot MxNxK", true);
     flushed_floor(&f);
   }
   if (options.models) right = run_models(&h, &f, &cases);

@@ -385,7 +385,7 @@ int bench_grouped(int argc, char *argv[]) {
   harness_init(&options, &h);
   flushed_init(&h, &f);
   if (!options.list && !options.check_only) {
-    dot_run_title("grouped", false);
+    dot_run_title(&h, "grouped", false);
     flushed_floor(&f);
   }
   for (int l = 0; l < COUNT(layers); l++) right &= run_layer(&h, &f, &layers[l], &cases);

@@ -87,18 +87,78 @@ static bool is_same(harness *h, const dot_case *c) {
   return same;
 }
 
-static void report(harness *h, const flushed *f, const prepared *p, const dot_case *c) {
+/* ---- batch-invariant ---- */
+
+/* The call with so many of its rows, from `first` on, poisoned before. */
+static void run_rows(harness *h, const prepared *p, const dot_case *c, int64_t first,
+                     int64_t rows) {
+  const op_description *desc = &p->call->desc;
+  llrt_tensor tensors[LLRT_MAX_TENSORS];
+  const int m = desc->tensors[0].rank - 3;
+  const int64_t all = desc->tensors[0].shape[m], n = desc->tensors[0].shape[m + 1],
+                k = desc->tensors[0].shape[m + 2];
+  memcpy(tensors, desc->tensors, (size_t)desc->n_tensors * sizeof *tensors);
+  for (int t = 0; t < desc->n_tensors; t++)
+    if (tensors[t].shape[m] == all) tensors[t].shape[m] = rows;
+  char *d = (char *)tensors[1].data + first * n * llrt_dtype_bits(tensors[1].dtype) / 8;
+  tensors[0].data = (char *)tensors[0].data + first * k * llrt_dtype_bits(tensors[0].dtype) / 8;
+  tensors[1].data = d;
+  const size_t bytes = (size_t)(rows * n * llrt_dtype_bits(tensors[1].dtype) / 8);
+  harness_must(llrt_memory_set(h->device, d, 0xee, bytes, NULL), "poison");
+  harness_must(llrt_op_run(p->op, NULL, tensors, desc->n_tensors, &p->params), c->name);
+}
+
+/* Whether rows of D, multiplied alone and with some others, have the bits that they have among
+ * all. */
+static bool are_rows_same(harness *h, const prepared *p, const dot_case *c) {
+  static const int64_t sizes[] = {1, 5, 64, 130, 300};
+  const int64_t all = p->call->desc.tensors[0].shape[p->call->desc.tensors[0].rank - 3];
+  for (uint64_t i = 0; i < 25; i++) {
+    const int64_t rows = sizes[i % 5];
+    if (rows > all) continue;
+    run_rows(h, p, c, (int64_t)(harness_mix(i) % (uint64_t)(all - rows + 1)), rows);
+  }
+  return is_same(h, c);
+}
+
+/* Median microseconds of the case as a batch-invariant product; 0: it is wrong. */
+static double run_invariant(harness *h, const flushed *f, const dot_case *c) {
+  static described_dot call;
+  double us = 0;
+  memcpy(&call.desc, &c->call->desc, sizeof call.desc);
+  call.desc.dot.batch_invariant = true;
+  memset(call.desc.promises, 0, sizeof call.desc.promises);
+  harness_must(described_promise(&call.desc), c->name);
+  prepared p = {.call = &call};
+  harness_must(harness_prepare(h, &call.desc, &p.op), c->name);
+  harness_must(harness_add_workspace(h, p.op, call.desc.tensors, call.desc.n_tensors, &p.params),
+               c->name);
+  if (is_right(h, &p, c) && are_rows_same(h, &p, c))
+    us = h->options.check_only ? 1 : flushed_measure(f, launch, &p).median;
+  else printf("%-40s WRONG as a batch-invariant product\n", c->name);
+  harness_must(llrt_stream_synchronize(h->device, NULL), c->name);
+  llrt_op_destroy(&p.op);
+  harness_drop_workspace(h, &p.params);
+  return us;
+}
+
+/* invariant: microseconds as a batch-invariant product; 0: not asked for. */
+static void report(harness *h, const flushed *f, const prepared *p, const dot_case *c,
+                   double invariant) {
   harness_statistic s = flushed_measure(f, launch, p);
   double flops = 1e-6 * c->operations / s.median, speed = 1e-3 * (double)c->weight_bytes / s.median;
-  char weights[40] = "";
+  char weights[40] = "", cost[40] = "";
   printf("%-40s %9.1f %9.1f %9.1f %4d %9.1f", c->name, s.median, s.min, s.max, s.count, flops);
   if (c->weight_bytes) printf(" %9.1f", speed);
+  if (invariant > 0) printf(" %9.1f %5.2f", invariant, invariant / s.median);
+  if (invariant > 0) snprintf(cost, sizeof cost, ",\"invariant_us\":%.3f", invariant);
   printf("\n");
   fflush(stdout);
   if (c->weight_bytes) snprintf(weights, sizeof weights, ",\"gb_per_s\":%.2f", speed);
-  harness_record(h, c->name,
-                 "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,\"tflops\":%.3f%s",
-                 c->fields, s.median, s.min, s.max, s.count, flops, weights);
+  harness_record(
+      h, c->name,
+      "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,\"tflops\":%.3f%s%s",
+      c->fields, s.median, s.min, s.max, s.count, flops, weights, cost);
 }
 
 bool dot_run(harness *h, const flushed *f, const dot_case *c) {
@@ -107,8 +167,9 @@ bool dot_run(harness *h, const flushed *f, const dot_case *c) {
   harness_must(
       harness_add_workspace(h, p.op, c->call->desc.tensors, c->call->desc.n_tensors, &p.params),
       c->name);
-  bool right = is_right(h, &p, c);
-  if (right && !h->options.check_only) report(h, f, &p, c);
+  double invariant = h->options.batch_invariant ? run_invariant(h, f, c) : 0;
+  bool right = is_right(h, &p, c) && (invariant > 0 || !h->options.batch_invariant);
+  if (right && !h->options.check_only) report(h, f, &p, c, invariant);
   if (right) launch(&p);
   right = right && is_same(h, c) && (!h->options.whole || dot_overlap_is_right(h, p.op, c));
   if (!right) printf("%-40s WRONG\n", c->name);
@@ -120,7 +181,7 @@ bool dot_run(harness *h, const flushed *f, const dot_case *c) {
   return right;
 }
 
-void dot_run_title(const char *first, bool weights) {
-  printf("%-40s %9s %9s %9s %4s %9s%s\n", first, "median us", "min us", "max us", "n", "TFLOP/s",
-         weights ? "    B GB/s" : "");
+void dot_run_title(const harness *h, const char *first, bool weights) {
+  printf("%-40s %9s %9s %9s %4s %9s%s%s\n", first, "median us", "min us", "max us", "n", "TFLOP/s",
+         weights ? "    B GB/s" : "", h->options.batch_invariant ? " invariant  cost" : "");
 }

@@ -47,6 +47,6 @@ typedef struct dot_case {
 bool dot_run(harness *h, const flushed *f, const dot_case *c);
 
 /* The columns' names above those lines. */
-void dot_run_title(const char *first, bool weights);
+void dot_run_title(const harness *h, const char *first, bool weights);
 
 #endif

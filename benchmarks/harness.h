@@ -34,6 +34,7 @@ typedef struct harness_options {
   bool random;                     /* products: shapes of the seed (random_shapes.h) */
   bool check_only;                 /* no timing */
   bool whole;                      /* products: every element is compared, and runs at once are */
+  bool batch_invariant;            /* dot: the same rows alone, and what that costs */
   bool list;                       /* name the cases, run none */
   bool processor_time; /* of all threads, by turns with copies, least of each: machines that are
                           shared */

@@ -49,6 +49,7 @@ static inline void described_dot_take(const llrt_op_desc *made, described_dot *o
   dot->beta = made->dot.beta;
   dot->tf32 = made->dot.tf32;
   dot->fast_accumulate = made->dot.fast_accumulate;
+  dot->batch_invariant = made->dot.batch_invariant != 0;
   dot->has_alpha = made->dot.has_alpha;
   dot->has_beta = made->dot.has_beta;
   memcpy(dot->scale_range, made->dot.scale_range, sizeof dot->scale_range);

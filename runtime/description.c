@@ -25,6 +25,7 @@ static void take_dot(const llrt_op_dot *dot, int n_tensors, op_dot *out) {
   memcpy(out->word_bits, dot->word_bits, sizeof out->word_bits);
   out->tf32 = dot->tf32;
   out->fast_accumulate = dot->fast_accumulate;
+  out->batch_invariant = dot->batch_invariant != 0;
   out->has_alpha = dot->has_alpha;
   out->has_beta = dot->has_beta;
   if (dot->group) memcpy(out->group, dot->group, (size_t)n_tensors * sizeof *dot->group);
@@ -65,6 +66,8 @@ llrt_status llrt_description_take(const llrt_op_desc *desc, op_description *out)
   LLRT_REQUIRE(llrt_params_are_zero(own.combine.reserved, sizeof own.combine.reserved) &&
                    llrt_params_are_zero(own.dot.reserved, sizeof own.dot.reserved),
                "desc: a reserved field of combine or dot is not 0");
+  LLRT_REQUIRE(own.dot.batch_invariant == 0 || own.dot.batch_invariant == 1,
+               "desc: dot.batch_invariant is %lld, not 0 or 1", (long long)own.dot.batch_invariant);
   op_description_begin(out, own.kind, own.n_tensors);
   out->in_place = own.in_place != 0;
   out->combine = own.combine;

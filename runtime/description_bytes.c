@@ -86,6 +86,7 @@ static void put_dot(llrt_text *out, const op_description *desc, int rank) {
   put_bytes(out, dot->word_bits, sizeof dot->word_bits);
   put(out, dot->tf32);
   put(out, dot->fast_accumulate);
+  put(out, dot->batch_invariant);
   for (int t = 0; t < desc->n_tensors; t++)
     for (int a = 0; a < rank; a++) put(out, dot->group[t][a]);
 }
@@ -237,6 +238,7 @@ static void get_dot(reader *in, op_description *desc, int rank) {
   get_bytes(in, dot->word_bits, sizeof dot->word_bits);
   dot->tf32 = get_within(in, 0, 1);
   dot->fast_accumulate = get_within(in, 0, 1);
+  dot->batch_invariant = get_within(in, 0, 1);
   for (int t = 0; t < desc->n_tensors; t++)
     for (int a = 0; a < rank; a++) dot->group[t][a] = get_within(in, LLRT_GROUP_ALL, INT32_MAX);
 }

@@ -230,6 +230,7 @@ static void fill_numbers(const llrt_dot_params *params, op_description *desc) {
   dot->accumulate = params->accumulate;
   dot->tf32 = params->tf32;
   dot->fast_accumulate = params->fast_accumulate;
+  dot->batch_invariant = params->batch_invariant;
   dot->scale_range[0][0] = params->a.range_low;
   dot->scale_range[0][1] = params->a.range_high;
   dot->scale_range[1][0] = params->b.range_low;

@@ -64,8 +64,8 @@ static uint64_t *put_indices(uint64_t *at, const storage_set *set, int tensor) {
 /* What a dot computes, and all its types. */
 static uint64_t *put_dot(uint64_t *at, const op_description *desc, int rank) {
   const op_dot *dot = &desc->dot;
-  *at++ = (uint64_t)dot->roles << 32 | (uint64_t)dot->accumulate << 8 | (uint64_t)dot->tf32 << 1 |
-          dot->fast_accumulate;
+  *at++ = (uint64_t)dot->roles << 32 | (uint64_t)dot->accumulate << 8 |
+          (uint64_t)dot->batch_invariant << 2 | (uint64_t)dot->tf32 << 1 | dot->fast_accumulate;
   *at++ = (uint64_t)dot->has_alpha << 1 | dot->has_beta; /* their numbers are the call's */
   *at++ = (uint64_t)dot->scale_range[0][0] | (uint64_t)dot->scale_range[0][1] << 8 |
           (uint64_t)dot->scale_range[1][0] << 16 | (uint64_t)dot->scale_range[1][1] << 24;

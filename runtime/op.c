@@ -31,6 +31,9 @@ llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, b
   LLRT_TRY(llrt_validate_desc(desc));
   llrt_description_normalise(desc);
   desc->any_order = any_order;
+  LLRT_REQUIRE(!any_order || !desc->dot.batch_invariant,
+               "params: tune is LLRT_TUNE_ANY_ORDER, and the product is batch invariant: its order "
+               "of sums does not change");
   kernel_cache *cache = &device->context->cache;
   storage_set *set;
   LLRT_TRY(llrt_cache_get_set(cache, desc->tensors, desc->n_tensors, desc->dot.roles, &set));

@@ -99,8 +99,9 @@ static void add_dot(const op_description *desc, llrt_text *text) {
   const op_dot *dot = &desc->dot;
   if (desc->kind != LLRT_OP_DOT) return;
   if (dot->accumulate) llrt_text_add(text, " in %s", llrt_dtype_name(dot->accumulate));
-  llrt_text_add(text, "%s%s%s%s", dot->tf32 ? " tf32" : "",
-                dot->fast_accumulate ? " fast sums" : "", dot->has_alpha ? " alpha" : "",
+  llrt_text_add(text, "%s%s%s%s%s", dot->tf32 ? " tf32" : "",
+                dot->fast_accumulate ? " fast sums" : "",
+                dot->batch_invariant ? " batch invariant" : "", dot->has_alpha ? " alpha" : "",
                 dot->has_beta ? " beta" : "");
   for (int i = 0; i < 2; i++) {
     if (dot->scale_range[i][1])

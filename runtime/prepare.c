@@ -73,10 +73,10 @@ int llrt_op_pick(const llrt_op *op, const llrt_tensor *first) {
     const plan_launch *launch = decides(op, i);
     if (!plan_launch_takes(launch, first)) continue;
     if (launch->pace.units == 0) return best < 0 ? i : best;
-    int64_t clocks = plan_launch_clocks(launch, first, op->device->info.compute_units);
-    if (best >= 0 && clocks >= least) continue;
+    int64_t cost = plan_launch_cost(launch, first, op->device->info.compute_units);
+    if (best >= 0 && cost >= least) continue;
     best = i;
-    least = clocks;
+    least = cost;
   }
   return best;
 }

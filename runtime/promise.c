@@ -115,12 +115,14 @@ static int64_t elements_in_word(const op_description *desc, int tensor) {
 
 /* Extents of a dot's axes: rows as they come from call to call, so in three classes; others as far
  * as vectors and tiles divide them. Of axis `grouped`, whose positions belong to experts, and then
- * of rows nothing is said. */
-static void coarse_dot_extents(const llrt_tensor *first, int grouped,
+ * of rows nothing is said, nor of rows where results do not depend on how many there are. */
+static void coarse_dot_extents(const llrt_tensor *first, const op_dot *dot,
                                llrt_promise shape[LLRT_MAX_RANK]) {
+  const int grouped = dot_grouped_axis(dot);
   for (int axis = 0; axis < first->rank; axis++) {
     int64_t extent = first->shape[axis];
-    bool rows = axis == first->rank - 3 && grouped < 0, few = rows && extent <= DOT_FEW_ROWS;
+    bool rows = axis == first->rank - 3 && grouped < 0 && !dot->batch_invariant;
+    bool few = rows && extent <= DOT_FEW_ROWS;
     int64_t most = rows && extent <= 1 ? 1 : few ? DOT_FEW_ROWS : most_of(extent);
     bool divided = axis > first->rank - 3 && axis != grouped;
     shape[axis] = any_extent(divided ? coarse_multiple(extent, DOT_MULTIPLE) : 1, most);
@@ -170,7 +172,7 @@ void llrt_promises_coarse(const op_call *call, const storage_set *set, op_descri
     coarse_indices(tensor, &promises[i]);
   }
   if (desc->kind == LLRT_OP_DOT)
-    coarse_dot_extents(&call->tensor[0], dot_grouped_axis(&desc->dot), promises[0].shape);
+    coarse_dot_extents(&call->tensor[0], &desc->dot, promises[0].shape);
   if (desc->kind == LLRT_OP_COMPUTE) coarse_compute_extents(desc, call);
 }
 

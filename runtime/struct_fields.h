@@ -87,7 +87,7 @@
     F(llrt_dot_params, a) F(llrt_dot_params, b) F(llrt_dot_params, accumulate) \
     F(llrt_dot_params, dtype) F(llrt_dot_params, tf32) F(llrt_dot_params, fast_accumulate) \
     F(llrt_dot_params, n_maps) F(llrt_dot_params, maps) F(llrt_dot_params, add) \
-    F(llrt_dot_params, scale) F(llrt_dot_params, ends)) \
+    F(llrt_dot_params, scale) F(llrt_dot_params, ends) F(llrt_dot_params, batch_invariant)) \
   S(llrt_dot_scaling, F(llrt_dot_scaling, scale) F(llrt_dot_scaling, zero) \
     F(llrt_dot_scaling, global) F(llrt_dot_scaling, group) F(llrt_dot_scaling, word_bits) \
     F(llrt_dot_scaling, range_low) F(llrt_dot_scaling, range_high) \
@@ -150,7 +150,8 @@
   S(llrt_op_dot, F(llrt_op_dot, roles) F(llrt_op_dot, accumulate) F(llrt_op_dot, group) \
     F(llrt_op_dot, alpha) F(llrt_op_dot, beta) F(llrt_op_dot, scale_range) \
     F(llrt_op_dot, word_bits) F(llrt_op_dot, tf32) F(llrt_op_dot, fast_accumulate) \
-    F(llrt_op_dot, has_alpha) F(llrt_op_dot, has_beta) F(llrt_op_dot, reserved)) \
+    F(llrt_op_dot, has_alpha) F(llrt_op_dot, has_beta) F(llrt_op_dot, batch_invariant) \
+    F(llrt_op_dot, reserved)) \
   S(llrt_padded_params, F(llrt_padded_params, size) F(llrt_padded_params, rank) \
     F(llrt_padded_params, n_intervals) F(llrt_padded_params, interval) \
     F(llrt_padded_params, padding) F(llrt_padded_params, order) \

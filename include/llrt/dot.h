@@ -40,6 +40,10 @@
  *    core may cut bits below 2^-23 of its sum. Sums of 8-bit float instructions keep 13 bits of up
  *    to 128 products, then join in f32; with params.fast_accumulate of all of K. Beside a product
  *    that is 2^13 times as large as others these are lost.
+ *    With params.batch_invariant that order does not depend on M or batch axes: a row of D has the
+ *    bits that it has alone, or among any other rows, of operands of the same types, storages,
+ *    strides and alignment. N, K, types and device choose the tile, and no number of blocks that
+ *    follows from M shares K.
  * 5. Scales of sums, alpha, C, bias and maps act in f32 (f64), each rounded, then the result is
  *    cast once (map.h). A sum in i32 becomes f32 first, unless D is an integer and nothing acts on
  *    it. A sum in i64 becomes f64, where the same holds, unless D is i64, which is for sums of
@@ -97,6 +101,7 @@ typedef struct llrt_dot_params {
   const llrt_tensor *add;   /* of an ADD map: f64, f32, f16, bf16, of D's shape; else NULL */
   const llrt_tensor *scale; /* of a SCALE map; else NULL */
   const llrt_tensor *ends;  /* a grouped product: see below; NULL: none */
+  bool batch_invariant;     /* rows of D do not depend on how many there are: see 4. above */
 } llrt_dot_params;
 
 /* Grouped products: llrt_dot_params.ends, i32 [E] or [E + 1], row-major, in memory of the device,

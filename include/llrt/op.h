@@ -97,7 +97,8 @@ typedef struct llrt_op_dot {
                                of those in memory; all 0: as they are */
   bool tf32, fast_accumulate;
   bool has_alpha, has_beta; /* products, C are multiplied by a number that each run may bring */
-  int64_t reserved[6];      /* 0 */
+  int64_t batch_invariant;  /* 1: the order of sums does not depend on M or batch axes; else 0 */
+  int64_t reserved[5];      /* 0 */
 } llrt_op_dot;
 
 /* The description. For prepare, explain and compile the tensors' dtype, rank and storage count;

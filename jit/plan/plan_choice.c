@@ -138,10 +138,10 @@ int plan_pick(const plan *made, const llrt_tensor *first, int units) {
         plan_launch_decides(&kernel->launch, &kernel[kernel->launch.later].launch);
     if (!plan_range_takes(&launch->range, first)) continue;
     if (launch->pace.units == 0) return best < 0 ? i : best;
-    int64_t clocks = plan_launch_clocks(launch, first, units);
-    if (best >= 0 && clocks >= least) continue;
+    int64_t cost = plan_launch_cost(launch, first, units);
+    if (best >= 0 && cost >= least) continue;
     best = i;
-    least = clocks;
+    least = cost;
   }
   return best;
 }

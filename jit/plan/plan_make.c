@@ -18,13 +18,15 @@ typedef llrt_status maker(const op_description *desc, const plan_target *target,
                           const plan_options *options, plan *out);
 
 /* Of a grouped product, whose kernels are right for every number of experts and of their positions,
- * no promise of these counts; *own holds what is returned then. */
-static const op_description *without_experts_extents(const op_description *desc,
-                                                     op_description *own) {
+ * no promise of these counts; of a batch-invariant one none of its rows. *own holds what is
+ * returned then. */
+static const op_description *without_extents(const op_description *desc, op_description *own) {
   int axis = dot_grouped_axis(&desc->dot);
-  if (axis < 0) return desc;
+  if (axis < 0 && !desc->dot.batch_invariant) return desc;
   *own = *desc;
-  own->promises[0].shape[DOT_EXPERT_AXIS] = own->promises[0].shape[axis] = (llrt_promise){0};
+  llrt_promise *shape = own->promises[0].shape;
+  if (axis >= 0) shape[DOT_EXPERT_AXIS] = shape[axis] = (llrt_promise){0};
+  if (desc->dot.batch_invariant) shape[desc->tensors[0].rank - 3] = (llrt_promise){0};
   return own;
 }
 
@@ -34,7 +36,7 @@ static llrt_status make_dot(const op_description *wanted, const plan_target *tar
                             const plan_options *options, plan *out) {
   bool made;
   op_description known, unsized;
-  const op_description *desc = without_experts_extents(wanted, &unsized);
+  const op_description *desc = without_extents(wanted, &unsized);
   LLRT_TRY(dot_promise_extents(desc, target, options, &out->variant[0], &known));
   LLRT_TRY(plan_dot_packed_make(desc, target, options, out, &made));
   if (!made || dot_parts_bytes(out)) LLRT_TRY(plan_dot_make(desc, target, options, true, out));

@@ -219,8 +219,9 @@ def dot(a, b, out=None, **more):
     b: a tensor, a view, or llrt.dot_pack's weights. out: D; else a new tensor, its dtype `dtype` or the wider float of the
     operands'. Keywords: c, bias, alpha, beta; scale_a, zero_a, global_a, group_a, word_bits_a, range_a (of the elements of A)
     and scale_b ... range_b; activation "relu", "gelu" or "silu", add, scale, group (of the result); accumulate, dtype, tf32,
-    fast_accumulate, to, stream. Scales of one position along K count for all of it; group=(along the operand's last two
+    fast_accumulate, batch_invariant, to, stream. Scales of one position along K count for all of it; group=(along the operand's last two
     axes) where shapes do not say. What is rounded where stands in docs/dot.md.
+    batch_invariant: rows of D have the bits that they have alone, whatever rows are beside them, at some cost.
     ends: int32 [E], cumulative: rows of a [T, K] belong to E experts, b [E, K, N], D [T, N]; or a [M, T], b [T, N], D [E, M, N]
     (docs/grouped.md).
     Errors: ValueError, Unsupported.

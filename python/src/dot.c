@@ -32,20 +32,43 @@ enum {
   DTYPE,
   TF32,
   FAST,
+  BATCH_INVARIANT,
   TO,
   STREAM,
   N_WORDS
 };
 
-static keyword words[] = {
-    {"a", NULL},           {"b", NULL},           {"out", NULL},      {"c", NULL},
-    {"bias", NULL},        {"scale_a", NULL},     {"zero_a", NULL},   {"global_a", NULL},
-    {"scale_b", NULL},     {"zero_b", NULL},      {"global_b", NULL}, {"add", NULL},
-    {"scale", NULL},       {"ends", NULL},        {"group_a", NULL},  {"group_b", NULL},
-    {"word_bits_a", NULL}, {"word_bits_b", NULL}, {"range_a", NULL},  {"range_b", NULL},
-    {"group", NULL},       {"alpha", NULL},       {"beta", NULL},     {"activation", NULL},
-    {"accumulate", NULL},  {"dtype", NULL},       {"tf32", NULL},     {"fast_accumulate", NULL},
-    {"to", NULL},          {"stream", NULL}};
+static keyword words[] = {{"a", NULL},
+                          {"b", NULL},
+                          {"out", NULL},
+                          {"c", NULL},
+                          {"bias", NULL},
+                          {"scale_a", NULL},
+                          {"zero_a", NULL},
+                          {"global_a", NULL},
+                          {"scale_b", NULL},
+                          {"zero_b", NULL},
+                          {"global_b", NULL},
+                          {"add", NULL},
+                          {"scale", NULL},
+                          {"ends", NULL},
+                          {"group_a", NULL},
+                          {"group_b", NULL},
+                          {"word_bits_a", NULL},
+                          {"word_bits_b", NULL},
+                          {"range_a", NULL},
+                          {"range_b", NULL},
+                          {"group", NULL},
+                          {"alpha", NULL},
+                          {"beta", NULL},
+                          {"activation", NULL},
+                          {"accumulate", NULL},
+                          {"dtype", NULL},
+                          {"tf32", NULL},
+                          {"fast_accumulate", NULL},
+                          {"batch_invariant", NULL},
+                          {"to", NULL},
+                          {"stream", NULL}};
 static const signature dot_signature = {"dot", words, N_WORDS, 3, 2};
 
 static const struct {
@@ -110,12 +133,12 @@ static int take_result_maps(PyObject *const *slots, dot_call *call) {
 
 static int take_params(PyObject *const *slots, dot_call *call) {
   llrt_dot_params *p = &call->params;
-  bool tf32, fast;
+  bool tf32, fast, invariant;
   if (take_scaling(slots[GROUP_A], slots[WORD_BITS_A], slots[RANGE_A], &p->a) < 0 ||
       take_scaling(slots[GROUP_B], slots[WORD_BITS_B], slots[RANGE_B], &p->b) < 0 ||
       take_result_maps(slots, call) < 0 || take_dtype(slots[ACCUMULATE], &p->accumulate) < 0 ||
       take_dtype(slots[DTYPE], &p->dtype) < 0 || take_bool(slots[TF32], &tf32) < 0 ||
-      take_bool(slots[FAST], &fast) < 0)
+      take_bool(slots[FAST], &fast) < 0 || take_bool(slots[BATCH_INVARIANT], &invariant) < 0)
     return -1;
   call->alpha = call->beta = NAN;
   if (slots[ALPHA] && take_number(slots[ALPHA], &call->alpha) < 0) return -1;
@@ -124,6 +147,7 @@ static int take_params(PyObject *const *slots, dot_call *call) {
     return refuse("alpha or beta is not a number");
   p->tf32 = tf32;
   p->fast_accumulate = fast;
+  p->batch_invariant = invariant;
   return 0;
 }
 

@@ -386,7 +386,7 @@ static PyObject *argument_state(const op_argument *argument, int role) {
 }
 
 /* A dot's parameters as numbers, both ways: groups, ranges, types, switches, maps, bits. */
-enum { DOT_NUMBERS = 88 };
+enum { DOT_NUMBERS = 89 };
 
 static void dot_numbers(const Op *self, int64_t *to) {
   const llrt_dot_params *p = &self->dot;
@@ -399,6 +399,7 @@ static void dot_numbers(const Op *self, int64_t *to) {
   for (int i = 0; i < 3; i++) *at++ = self->maps[i].kind;
   for (int i = 0; i < 8; i++) *at++ = p->n_maps ? self->maps[p->n_maps - 1].group[i] : 0;
   for (int i = 0; i < 64; i++) *at++ = sides[i / 32]->word_bits[i % 32];
+  *at++ = p->batch_invariant;
 }
 
 static int set_dot_numbers(Op *self, const int64_t *at) {
@@ -414,6 +415,7 @@ static int set_dot_numbers(Op *self, const int64_t *at) {
   for (int i = 0; i < 3; i++) self->maps[i].kind = (llrt_map_kind)at[5 + i];
   for (int i = 0; i < 8 && p->n_maps; i++) self->maps[p->n_maps - 1].group[i] = at[8 + i];
   for (int i = 0; i < 64; i++) sides[i / 32]->word_bits[i % 32] = (uint8_t)at[16 + i];
+  p->batch_invariant = at[80] != 0;
   return 0;
 }
 

@@ -81,3 +81,12 @@ def test_rows_by_experts():
     assert sums.shape == (3, 2, 3) and (sums[1] == 0).all() and (sums[0] == a[:4].T @ expected[:4]).all()
     with pytest.raises(ValueError, match="params.ends has 2 values, not 3"):
         llrt.dot(a, b, ends=ends[:2])
+
+
+def test_batch_invariant(rng):
+    a, b = rng.standard_normal((37, 192)).astype("f4"), rng.standard_normal((192, 40)).astype("f4")
+    together = llrt.dot(a, b, batch_invariant=True)
+    op = llrt.prepare(llrt.dot, a, b, batch_invariant=True)
+    for row in (0, 1, 20, 36):
+        assert (llrt.dot(a[row:row + 1], b, batch_invariant=True) == together[row]).all()
+        assert (op(a[row:row + 1], b) == together[row]).all()  # which promises of rows would not take

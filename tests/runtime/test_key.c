@@ -194,6 +194,7 @@ static void dot_counts(const base *of) {
   DESC(dot.accumulate);
   DESC(dot.tf32);
   DESC(dot.fast_accumulate);
+  DESC(dot.batch_invariant);
   for (size_t i = 0; i < sizeof of->desc.dot.scale_range; i++)
     change_desc(of, offsetof(op_description, dot.scale_range) + i, IN_BOTH, "dot.scale_range");
   for (size_t i = 0; i < sizeof of->desc.dot.word_bits; i++)

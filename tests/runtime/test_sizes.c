@@ -111,8 +111,12 @@ Test(sizes, reserved_fields_of_descriptions) {
   shown.combine.reserved[1] = 1;
   cr_expect_eq(llrt_op_prepare(at.host, &shown, &op), LLRT_INVALID_ARGUMENT);
   shown = described_as(&desc);
-  shown.dot.reserved[5] = 1;
+  shown.dot.reserved[4] = 1;
   cr_expect_eq(llrt_op_prepare(at.host, &shown, &op), LLRT_INVALID_ARGUMENT);
+  shown = described_as(&desc);
+  shown.dot.batch_invariant = 2;
+  cr_expect_eq(llrt_op_prepare(at.host, &shown, &op), LLRT_INVALID_ARGUMENT);
+  expect_said("dot.batch_invariant is 2, not 0 or 1");
   desc.promises[1].reserved[0] = 1;
   cr_expect_eq(described_prepare(at.host, &desc, &op), LLRT_INVALID_ARGUMENT);
   expect_said("the destination's promises: a reserved field is not 0");

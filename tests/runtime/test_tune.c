@@ -27,11 +27,12 @@ TestSuite(tune, .init = setup, .fini = teardown, .timeout = 600);
 
 /* ---- operations ---- */
 
-/* A transposition of 32-bit words, or a sum along the rows of f32. */
+/* A transposition of 32-bit words, or a sum along the rows of f32; addresses promise the same
+ * wherever a problem lies. */
 typedef struct problem {
   op_description desc;
   llrt_storage storage[2];
-  float source[ROWS * COLUMNS], result[ROWS * COLUMNS];
+  _Alignas(64) float source[ROWS * COLUMNS], result[ROWS * COLUMNS];
 } problem;
 
 static void make_problem(problem *p, llrt_device *device, bool sums) {

@@ -77,6 +77,7 @@ static void set_pace(const dot_planner *p, const group_tile *tile, const dot_sha
                    .rounds = kernel->launch.rounds > 0,
                    .shares = shared};
   tile_pace(&kernel->tile, &kernel->launch.pace);
+  kernel->launch.pace.invariant = p->invariant;
 }
 
 /* One of them; shared: blocks share K; cluster: log2 blocks of a cluster that do. UNSUPPORTED where

@@ -19,11 +19,12 @@ typedef struct dot_planner {
   plan *out;
   dot_job job; /* of one kernel that does everything */
   int rank;
-  bool shares;   /* blocks may share K */
-  bool grouped;  /* rows, or positions of K, belong to experts */
-  bool gathered; /* grouped, and an index chooses A's rows */
-  bool alone;    /* one stage, nothing is copied before or behind: grouped, or lists of pointers */
-  int rows;      /* bit i: operand i is row-major in the workspace first */
+  bool shares;    /* blocks may share K */
+  bool invariant; /* results of rows do not depend on how many there are: one tile for all */
+  bool grouped;   /* rows, or positions of K, belong to experts */
+  bool gathered;  /* grouped, and an index chooses A's rows */
+  bool alone;     /* one stage, nothing is copied before or behind: grouped, or lists of pointers */
+  int rows;       /* bit i: operand i is row-major in the workspace first */
   bool result_in_workspace; /* D is row-major in the workspace first ... */
   llrt_dtype between;       /* ... of this type: its own, or what is cast to it behind */
   bool warpgroups;          /* large tiles are multiplied by warpgroups */

@@ -303,25 +303,27 @@ static llrt_status make_all(const op_description *known, const plan_target *targ
                    .out = out,
                    .rank = known->tensors[0].rank,
                    .grouped = dot_grouped_axis(&known->dot) >= 0,
+                   .invariant = known->dot.batch_invariant,
                    .between = between};
   p.alone = p.grouped || has_pointers(known);
   p.gathered = p.grouped && known->tensors[0].n_indices > 0;
-  p.shares = shares && !p.alone;
+  p.shares = shares && !p.alone && !p.invariant;
   bool done = false;
   int copies;
   out->n_variants = 0;
   dot_begin_job(known, target, &p.job);
   LLRT_TRY(begin(&p, &copies));
   dot_shape shape = dot_large_tile(&p), group = dot_warpgroup_tile(&p);
-  if (p.warpgroups && p.gathered) LLRT_TRY(add_gathered(&p));
+  if (p.warpgroups && p.gathered && !p.invariant) LLRT_TRY(add_gathered(&p));
   if (p.warpgroups) return dot_add_groups(&p);
-  if (copies) {
+  if (p.invariant && !target->simd_lanes) shape = dot_narrow_tile(&p, 0, MIDDLE_BITS);
+  if (copies && !p.invariant) {
     plan_range range = {.min_elements = 0};
     for (int a = p.rank - 3; a < p.rank; a++)
       range.min_extent[a] = target->tuning->dot_least_copied;
     LLRT_TRY(add_copied(&p, copies, &group, range, &done));
   }
-  if (p.grouped) LLRT_TRY(add_few_rows(&p, &shape, &done));
+  if (p.grouped && !p.invariant) LLRT_TRY(add_few_rows(&p, &shape, &done));
   p.shares &= !target->simd_lanes && !p.rows; /* the first stage says how */
   for (int narrow = 0; narrow < 2 && !done && p.shares; narrow++) {
     dot_shape tile = dot_narrow_tile(&p, narrow, DOT_NARROW_BITS);
@@ -364,6 +366,10 @@ llrt_status plan_dot_make(const op_description *desc, const plan_target *target,
   op_description known;
   llrt_dtype type = desc->tensors[1].dtype;
   LLRT_TRY(dot_promise_extents(desc, target, options, &out->variant[0], &known));
+  if (known.dot.batch_invariant) { /* storages say what divides rows, not how many there are */
+    llrt_promise *rows = &known.promises[0].shape[known.tensors[0].rank - 3];
+    rows->min = rows->max = 0;
+  }
   llrt_status status = make_all(&known, target, options, shares, type, out);
   if (llrt_dtype_bits(type) >= 8 || (status == LLRT_OK && !dot_parts_bytes(out))) return status;
   if (status != LLRT_OK && status != LLRT_UNSUPPORTED) return status;

@@ -207,7 +207,8 @@ static pace_shape shape_of(const plan_launch *launch, const llrt_tensor *tensor,
                       .rows = grouped ? bits_ceil_div(last[0], batch > 0 ? batch : 1) : last[0],
                       .elements = {product(with_rows, product(last[0], last[2])),
                                    product(matrices, product(last[1], last[2])),
-                                   product(with_rows, product(last[0], last[1]))}};
+                                   product(with_rows, product(last[0], last[1]))},
+                      .products = product(with_rows, product(last[0], product(last[1], last[2])))};
 }
 
 /* How many blocks share a walk by the pace of their tiles, else by the walk's own rule. */
@@ -252,6 +253,32 @@ int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, 
   const pace_shape shape = shape_of(first, tensor, blocks, run.turns);
   bool dealt = first->dealt > 0 && dealt_blocks(&call, blocks) > 1;
   return pace_clocks(&first->pace, &shape, splits, dealt, units);
+}
+
+/* Rows by which a batch-invariant product's tile is chosen: of decoding and of prefill. */
+static const int64_t typical_rows[] = {8, 256, 1024, 4096};
+#define TYPICAL_ROWS ((int)(sizeof typical_rows / sizeof *typical_rows))
+#define COST_PART 1024 /* of the least time */
+
+/* *tensor with so many rows (of each expert), and of batch axes one position. */
+static void set_rows(const plan_launch *launch, int64_t rows, llrt_tensor *tensor) {
+  const int m = tensor->rank - 3;
+  const bool grouped = is_grouped(launch);
+  tensor->shape[m] = product(rows, grouped ? tensor->shape[0] : 1);
+  for (int a = 0; a < m && !grouped; a++) tensor->shape[a] = 1;
+}
+
+int64_t plan_launch_cost(const plan_launch *first, const llrt_tensor *tensor, int units) {
+  if (!first->pace.invariant) return plan_launch_clocks(first, tensor, units);
+  int64_t cost = 0;
+  llrt_tensor typical = *tensor;
+  for (int i = 0; i < TYPICAL_ROWS; i++) {
+    set_rows(first, typical_rows[i], &typical);
+    const pace_shape shape = shape_of(first, &typical, 1, 1);
+    const int64_t least = pace_least(&first->pace, &shape, units) / COST_PART + 1;
+    cost += plan_launch_clocks(first, &typical, units) / least;
+  }
+  return cost;
 }
 
 double plan_launch_covered_bytes(const plan_launch *launch, const llrt_tensor *tensors,

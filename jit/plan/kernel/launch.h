@@ -98,7 +98,7 @@ typedef struct plan_grid_place {
 } plan_grid_place;
 
 /* When a variant may run. A maximum of 0 is no bound. Of the variants that may run and have a
- * pace, the one that is done first runs (plan_launch_clocks). */
+ * pace, the one of the least cost runs (plan_launch_cost). */
 #define PLAN_RANGE_REUSE 2
 typedef struct plan_range {
   int64_t min_extent[LLRT_MAX_RANK], max_extent[LLRT_MAX_RANK]; /* by axis */
@@ -218,6 +218,9 @@ typedef struct plan_run {
 /* About how many clocks a run of the variant whose first stage has this recipe takes on tensors of
  * the operation's shape, on a device of `units` multiprocessors. */
 int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, int units);
+/* What variants are compared by: the clocks; of a batch-invariant product, whose variant is not to
+ * depend on its rows, times as long as what is least, over numbers of rows that are typical. */
+int64_t plan_launch_cost(const plan_launch *first, const llrt_tensor *tensor, int units);
 /* Of a variant's first and last stage the one that says which shapes it takes, and its clocks: the
  * last one of rows of experts, since what may be before it copies them. */
 const plan_launch *plan_launch_decides(const plan_launch *first, const plan_launch *last);

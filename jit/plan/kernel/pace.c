@@ -39,12 +39,24 @@ static int64_t tile_clocks(const plan_pace *pace, const pace_shape *shape, int64
   return times(rounds, times(turns, turn_clocks(pace, shape, beside)) + pace->tile);
 }
 
+/* Of memory, at `units` multiprocessors. */
+static int64_t memory_clocks(const plan_pace *pace, const pace_shape *shape, int units) {
+  int64_t clocks = 0;
+  for (int i = 0; i < 3; i++) clocks += part_of(shape->elements[i], pace->memory[i], PACE_FINE);
+  return times(clocks, PACE_UNITS) / units;
+}
+
+#define PRODUCTS 2048 /* of 16-bit elements, of a multiprocessor's clock */
+
+int64_t pace_least(const plan_pace *pace, const pace_shape *shape, int units) {
+  return longest(memory_clocks(pace, shape, units), shape->products / units / PRODUCTS);
+}
+
 int64_t pace_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shares, bool dealt,
                     int units) {
-  int64_t own = longest((int64_t)units * pace->units / PACE_UNITS, 1), memory = 0,
+  int64_t own = longest((int64_t)units * pace->units / PACE_UNITS, 1),
+          memory = memory_clocks(pace, shape, units),
           tiles = tile_clocks(pace, shape, shares, dealt, own) + pace->start;
-  for (int i = 0; i < 3; i++) memory += part_of(shape->elements[i], pace->memory[i], PACE_FINE);
-  memory = times(memory, PACE_UNITS) / units;
   if (shares > 1)
     tiles += part_of(times(shape->elements[2], shares), pace->partial, PACE_PART * PACE_PART);
   int64_t more = longest(tiles, memory), less = shortest(tiles, memory);

@@ -61,6 +61,7 @@ typedef struct plan_pace {
   int64_t partial;   /* of a share's result: PACE_PART^2 to the clock, of the whole device */
   int64_t memory[3]; /* of an element of A, of B, of D: PACE_FINE to the clock, of the device */
   int64_t hidden;    /* of what is shorter: PACE_PART parts of it, times its share of the longer */
+  int64_t invariant; /* 1: typical rows count in place of a call's (plan_launch_cost) */
 } plan_pace;
 
 #define PACE_FIELDS ((int)(sizeof(plan_pace) / sizeof(int64_t)))
@@ -69,12 +70,16 @@ typedef struct plan_pace {
 typedef struct pace_shape {
   int64_t blocks, turns;     /* of the grid without shares; of a tile */
   int64_t rows, elements[3]; /* of A; of A, B, D */
+  int64_t products;
 } pace_shape;
 
 /* Clocks of a run whose tiles are walked by `shares` blocks each (1: by one); dealt: turns are
  * dealt to all of `units` multiprocessors. */
 int64_t pace_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shares, bool dealt,
                     int units);
+
+/* The least that any tile could take: memory's time, or that of the products. */
+int64_t pace_least(const plan_pace *pace, const pace_shape *shape, int units);
 
 /* The number of shares, of at least `least` turns, that takes the fewest clocks. */
 int64_t pace_shares(const plan_pace *pace, const pace_shape *shape, int64_t least, int units);

@@ -161,6 +161,7 @@ static void set_pace(const packed *p, plan_kernel *kernel) {
       .rounds = shape->rounds,
       .dealt = shape->deal};
   tile_pace(&kernel->tile, &kernel->launch.pace);
+  kernel->launch.pace.invariant = p->job.desc.dot.batch_invariant;
   kernel->launch.range.min_extent[packed_axis(&p->job, PACKED_K)] = is_other(shape);
 }
 
@@ -199,6 +200,10 @@ static llrt_status plan_tiles(packed *p, const plan_target *target, const plan_o
       plan_refused(options, NULL, what, "as many rows are not promised");
       continue;
     }
+    if (shape->deal && p->job.desc.dot.batch_invariant) {
+      plan_refused(options, NULL, what, "rows say how turns are dealt: not batch invariant");
+      continue;
+    }
     *p = begin;
     llrt_status status = plan_shape(p, shape, target, options, kernel);
     plan_refused_by(options, status, what);
@@ -223,6 +228,9 @@ static const char *not_of_experts(const packed *p, const packed_shape *shape) {
                                                            : NULL;
 }
 
+/* Rows of the shape that a batch-invariant product takes for all. */
+#define INVARIANT_ROWS 64
+
 /* Of those without a pace each serves as many rows, and columns, as it says. Those for few columns
  * are left out where they are not needed, or not to be had, or rows of 8 bits have their own. */
 static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
@@ -230,6 +238,7 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
   const int first = packed_axis(&p->job, 0);
   const llrt_promise *extents = p->job.desc.promises[0].shape + first;
   const packed begin = *p;
+  const bool invariant = begin.job.desc.dot.batch_invariant;
   int64_t covered = 0; /* rows that the shapes so far take, however many columns there are */
   bool all = false;
   out->n_variants = 0;
@@ -243,7 +252,9 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
     name_shape(wanted, columns, what);
     const char *experts = not_of_experts(p, shape);
     const char *left_out =
-        experts                                      ? experts
+        invariant && (shape->rows != INVARIANT_ROWS || shape->columns)
+            ? "a batch-invariant product has one shape for all rows"
+        : experts                                    ? experts
         : columns && extents[PACKED_N].min > columns ? "N is promised to be longer"
         : columns && wanted != shape                 ? "rows of 8 bits have a shape of their own"
         : shape->rows > 0 && shape->rows <= covered  ? "a shape before it takes as many rows"
@@ -263,6 +274,7 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
     plan_taken(options, kernel + kernels - 1, "%s", what);
     out->n_variants += kernels;
     bool any_columns = is_within(&extents[PACKED_N], columns);
+    if (invariant) break;
     if (is_other(shape)) kernel->launch.range.min_extent[first + PACKED_K] = 1;
     all = !is_other(shape) && any_columns && is_within(&extents[PACKED_M], shape->rows);
     if (any_columns && !is_other(shape)) covered = shape->rows;

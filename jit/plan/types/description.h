@@ -16,7 +16,7 @@ typedef struct op_dot {
   double alpha, beta;
   uint8_t scale_range[2][2];
   uint8_t word_bits[2][32];
-  bool tf32, fast_accumulate;
+  bool tf32, fast_accumulate, batch_invariant;
   bool has_alpha, has_beta;
   int32_t group[LLRT_MAX_TENSORS][LLRT_MAX_RANK];
 } op_dot;
@@ -67,7 +67,8 @@ static inline llrt_op_desc op_description_show(op_description *description) {
                                 .tf32 = dot->tf32,
                                 .fast_accumulate = dot->fast_accumulate,
                                 .has_alpha = dot->has_alpha,
-                                .has_beta = dot->has_beta}};
+                                .has_beta = dot->has_beta,
+                                .batch_invariant = dot->batch_invariant}};
   if (description->kind == LLRT_OP_COMPUTE) shown.scalars = description->scalars;
   if (description->kind == LLRT_OP_COMPUTE) shown.program = &description->program;
   for (int i = 0; i < 4; i++) shown.dot.scale_range[i / 2][i % 2] = dot->scale_range[i / 2][i % 2];

@@ -69,6 +69,10 @@ static llrt_status build(llrt_reshard *reshard, llrt_reshard_desc *desc, llrt_re
   } else {
     const reshard_crossing crossing = reshard_count_crossing(desc);
     desc->access = reshard->access = reshard_choose_access(desc, &crossing);
+    if (reshard->access == LLRT_RESHARD_WRITE && reshard_shares_bytes(desc))
+      return llrt_error(LLRT_UNSUPPORTED,
+                        "desc: access is to write, and bytes of the destination hold elements of "
+                        "several ranks: they are to read");
   }
   reshard->crosses = reshard_crosses(desc);
   for (int32_t r = 0; r < ranks && desc->access == LLRT_RESHARD_WRITE && !reshard->fills; r++)

@@ -12,9 +12,7 @@
 #define READ_COST \
   1.125 /* of a byte that is read, written ones being 1: a read waits for its answer */
 
-/* Elements of a box that follow each other in memory: of its tile, and of the digits that begin
- * where others end. */
-static int64_t run_of(const storage_box *box, const int64_t *extent, int rank) {
+int64_t reshard_run_of(const storage_box *box, const int64_t *extent, int rank) {
   llrt_storage_binding binding;
   int64_t run = 1ll << box->storage.tile.n_in;
   if (llrt_storage_bind(&box->storage, rank, extent, box->strides, &binding) != LLRT_OK) return 1;
@@ -46,7 +44,7 @@ static double sectors_of(const llrt_reshard_desc *desc, bool source, int rank,
   if (!indexed && reshard_bind(of, source ? desc->source_strides : desc->destination_strides, rank,
                                &part, &binding) == LLRT_OK) {
     storage_box_find(&of->storage, &binding, part.extent, begin, move->extent, &box, &fits);
-    if (fits) run = run_of(&box, move->extent, of->rank);
+    if (fits) run = reshard_run_of(&box, move->extent, of->rank);
   }
   double bytes = (double)run * bits / 8;
   return (double)elements / (double)run * (bytes < SECTOR ? SECTOR : bytes);
@@ -79,5 +77,6 @@ llrt_reshard_access reshard_choose_access(const llrt_reshard_desc *desc,
                                           const reshard_crossing *crossing) {
   if (reshard_count_summands(desc->source) > 1) return LLRT_RESHARD_READ;
   if (desc->access != LLRT_RESHARD_ACCESS_CHOOSE) return (llrt_reshard_access)desc->access;
+  if (reshard_shares_bytes(desc)) return LLRT_RESHARD_READ;
   return crossing->read * READ_COST < crossing->written ? LLRT_RESHARD_READ : LLRT_RESHARD_WRITE;
 }

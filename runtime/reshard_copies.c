@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "layout/box.h"
+#include "runtime/reshard_access.h"
 #include "runtime/reshard_parts.h"
 #include "runtime/reshard_scales.h"
 
@@ -139,11 +140,12 @@ llrt_status reshard_make_side(const llrt_reshard_desc *desc, reshard_list list, 
 
 /* ---- groups ---- */
 
-/* Words of a WORD_BITS map may lie across boxes' edges only in ways that each launch judges. */
+/* Words of a WORD_BITS map may lie across boxes' edges only in ways that each launch judges, and
+ * bytes that hold elements of two boxes are written by one launch after the other. */
 static bool may_join(const llrt_reshard_desc *desc) {
   for (int i = 0; i < desc->n_maps; i++)
     if (desc->maps[i].kind == LLRT_MAP_WORD_BITS) return false;
-  return true;
+  return !reshard_shares_bytes(desc);
 }
 
 /* A map that acts on elements, or on words of memory, does not look at axes. */

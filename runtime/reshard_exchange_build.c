@@ -337,7 +337,9 @@ llrt_status reshard_exchange_build(llrt_reshard *reshard, const llrt_reshard_des
   exchange->queued = memory_new((size_t)(exchange->n_transfers + 1) * sizeof *exchange->queued);
   if (!exchange->queued)
     return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d messages", exchange->n_transfers);
-  LLRT_TRY(make_streams(exchange, reshard->comm->device, e.stays));
+  /* bytes may hold elements of two boxes or parts: one launch follows the other */
+  if (llrt_dtype_bits(desc->destination_dtype) >= 8)
+    LLRT_TRY(make_streams(exchange, reshard->comm->device, e.stays));
   return reshard_finish(reshard, stream);
 }
 

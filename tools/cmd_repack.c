@@ -3,6 +3,7 @@
 #include "tools/tool.h"
 
 #include "tools/common/best_device.h"
+#include "tools/model/ahead.h"
 #include "tools/model/original.h"
 
 #include <llrt/llrt.h>
@@ -52,6 +53,7 @@ typedef struct session {
   llrt_context *context;
   llrt_device *device;
   repack work;
+  model_ahead ahead;
 } session;
 
 /* ---- options ---- */
@@ -212,8 +214,12 @@ static int check_ranks(session *s) {
 
 /* ---- the run ---- */
 
+#define AHEAD_BYTES ((uint64_t)2 << 30) /* what is read until a device is ready, at most */
+
 static int open_device(session *s) {
   if (s->given->value[DRY_RUN]) return TOOL_DONE; /* a plan to look at */
+  model_ahead_begin(&s->ahead, s->from, s->n_models,
+                    s->memory && s->memory < AHEAD_BYTES ? s->memory : AHEAD_BYTES);
   if (tool_context_create(&s->context) != LLRT_OK ||
       best_device_open(s->context, s->given->value[DEVICE], NULL, &s->device) != LLRT_OK)
     return tool_refuse_library(NULL);
@@ -260,6 +266,7 @@ static void close_all(session *s) {
   llrt_recipe_destroy(&s->recipe);
   llrt_device_close(&s->device);
   llrt_context_destroy(&s->context);
+  model_ahead_end(&s->ahead);
   for (int i = 0; i < s->n_models && s->from; i++) model_close(&s->from[i]);
   free(s->from);
   free(s->config);

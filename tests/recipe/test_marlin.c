@@ -53,6 +53,30 @@ static void expect_scales(const repacked *made, const char *layer, const char *w
   free(wanted);
 }
 
+/* Where Machete's prepacked layout for 4-bit weights and 16-bit products has element (n, k), as
+ * CuTe evaluates its thread-value layout (two warp groups): 128 x 64 blocks, first along n. */
+static int machete_place(int n, int k, int N) {
+  static const int from_n[] = {3, -1, -1, -1, -1, -1, -1, 0, 1, 2, 4, 5, 6};
+  static const int from_k[] = {-1, 3, 0, 4, 5, 1, 2, -1, -1, -1, -1, -1, -1};
+  int place = 0;
+  for (int bit = 0; bit < 13; bit++)
+    place |= (from_n[bit] >= 0 ? n >> from_n[bit] & 1 : k >> from_k[bit] & 1) << bit;
+  return (k / 64 * (N / 128) + n / 128) * 8192 + place;
+}
+
+/* codes[k][n] in Machete's order. */
+static void expect_machete(const repacked *made, const char *layer, const char *what,
+                           const uint8_t *codes, int k, int n) {
+  uint32_t *words = calloc((size_t)n * k / 8, 4);
+  for (int i = 0; i < k; i++)
+    for (int j = 0; j < n; j++) {
+      int place = machete_place(j, i, n);
+      words[place / 8] |= (uint32_t)codes[i * n + j] << 4 * (place % 8);
+    }
+  expect_named(made, layer, what, LLRT_I32, words, (size_t)n * k / 2);
+  free(words);
+}
+
 /* ---- GPTQ ---- */
 
 /* Codes of int32[k/8][n], eight along k in a word. */
@@ -64,7 +88,9 @@ static uint8_t *gptq_codes(const uint32_t *words, int k, int n) {
 }
 
 /* group 0: one for all of K, which configs call -1. */
-static void check_gptq(llrt_device *device, int k, int n, int group, int tp, uint64_t seed) {
+static void check_gptq(llrt_device *device, bool machete, int k, int n, int group, int tp,
+                       uint64_t seed) {
+  const char *recipe = machete ? "gptq.machete" : "gptq.marlin";
   static const char layer[] = "model.layers.3.mlp.up_proj";
   model in = {0};
   char config[200];
@@ -80,19 +106,24 @@ static void check_gptq(llrt_device *device, int k, int n, int group, int tp, uin
   repacked made[MOST_RANKS];
   uint8_t *codes = gptq_codes(q, k, n);
   for (int r = 0; r < tp; r++) {
-    rank_part part = draws_part(n, COLUMNS, tp, r);
+    rank_part part = draws_part(n, machete ? 128 : COLUMNS, tp, r);
     uint8_t *mine = calloc((size_t)k * part.room, 1);
     uint16_t *scales = calloc((size_t)g * part.room, 2);
     params.rank = r;
-    made[r] = model_repack(device, "gptq.marlin", &in, &params);
+    made[r] = model_repack(device, recipe, &in, &params);
     cut_codes(codes, n, whole(k), part, mine, part.room);
     cut_scales(s, n, whole(g), part, scales, part.room);
-    expect_weights(&made[r], layer, "qweight", mine, k, part.room);
-    expect_scales(&made[r], layer, "scales", LLRT_F16, scales, g, part.room);
+    if (machete) {
+      expect_machete(&made[r], layer, "qweight", mine, k, part.room);
+      expect_named(&made[r], layer, "scales", LLRT_F16, scales, (size_t)g * part.room * 2);
+    } else {
+      expect_weights(&made[r], layer, "qweight", mine, k, part.room);
+      expect_scales(&made[r], layer, "scales", LLRT_F16, scales, g, part.room);
+    }
     free(mine);
     free(scales);
   }
-  model_expect_back(device, "gptq.marlin", &in, &params, made, tp);
+  model_expect_back(device, recipe, &in, &params, made, tp);
   for (int r = 0; r < tp; r++) repacked_free(&made[r]);
   free(codes);
   model_free(&in);
@@ -101,14 +132,15 @@ static void check_gptq(llrt_device *device, int k, int n, int group, int tp, uin
 Test(recipe_marlin, gptq) {
   opened_device at = open_device("host");
   uint64_t state;
-  check_gptq(at.device, 64, 128, 32, 1, 1);
-  check_gptq(at.device, 192, 320, 64, 1, 2);
-  check_gptq(at.device, 128, 384, 32, 2, 3);
-  check_gptq(at.device, 96, 192, 0, 2, 4);
+  check_gptq(at.device, false, 64, 128, 32, 1, 1);
+  check_gptq(at.device, false, 192, 320, 64, 1, 2);
+  check_gptq(at.device, false, 128, 384, 32, 2, 3);
+  check_gptq(at.device, false, 96, 192, 0, 2, 4);
   for (shape_draws draws = draws_begin(DRAWS); draws_next(&draws, &state);) {
     int tp = draws_from(&state, 1, MOST_RANKS), group = draws_from(&state, 0, 3) * 32;
     int k = (group ? group : 32) * draws_from(&state, 1, 5), n = COLUMNS * draws_from(&state, 1, 9);
-    check_gptq(at.device, k, n, group, tp, state);
+    check_gptq(at.device, false, k, n, group, tp, state);
+    check_gptq(at.device, true, 2 * k, 2 * n, group, tp, state);
   }
   close_device(&at);
 }
@@ -237,30 +269,6 @@ Test(recipe_marlin, awq) {
 static const char packed_config[] = "{\"quantization_config\": {\"quant_method\": "
                                     "\"compressed-tensors\", \"format\": \"pack-quantized\"}}";
 
-/* Where Machete's prepacked layout for 4-bit weights and 16-bit products has element (n, k), as
- * CuTe evaluates its thread-value layout (two warp groups): 128 x 64 blocks, first along n. */
-static int machete_place(int n, int k, int N) {
-  static const int from_n[] = {3, -1, -1, -1, -1, -1, -1, 0, 1, 2, 4, 5, 6};
-  static const int from_k[] = {-1, 3, 0, 4, 5, 1, 2, -1, -1, -1, -1, -1, -1};
-  int place = 0;
-  for (int bit = 0; bit < 13; bit++)
-    place |= (from_n[bit] >= 0 ? n >> from_n[bit] & 1 : k >> from_k[bit] & 1) << bit;
-  return (k / 64 * (N / 128) + n / 128) * 8192 + place;
-}
-
-/* codes[k][n] in Machete's order. */
-static void expect_machete(const repacked *made, const char *layer, const uint8_t *codes, int k,
-                           int n) {
-  uint32_t *words = calloc((size_t)n * k / 8, 4);
-  for (int i = 0; i < k; i++)
-    for (int j = 0; j < n; j++) {
-      int place = machete_place(j, i, n);
-      words[place / 8] |= (uint32_t)codes[i * n + j] << 4 * (place % 8);
-    }
-  expect_named(made, layer, "weight_packed", LLRT_I32, words, (size_t)n * k / 2);
-  free(words);
-}
-
 static void check_packed(llrt_device *device, bool machete, int n, int k, int g, int tp,
                          uint64_t seed) {
   static const char layer[] = "x.down_proj";
@@ -286,7 +294,7 @@ static void check_packed(llrt_device *device, bool machete, int n, int k, int g,
       for (int i = 0; i < g; i++) scales[i * part.room + j - part.begin] = s[j * g + i];
     }
     if (machete) {
-      expect_machete(&made[r], layer, codes, k, part.room);
+      expect_machete(&made[r], layer, "weight_packed", codes, k, part.room);
       expect_named(&made[r], layer, "weight_scale", LLRT_B16, scales, (size_t)part.room * g * 2);
     } else {
       expect_weights(&made[r], layer, "weight_packed", codes, k, part.room);

@@ -26,7 +26,7 @@ static range neutral_of(int op, int type) {
   case EXPR_MIN: return range_exactly(isinf(least) ? (double)INFINITY : -(least + 1));
   case EXPR_ARGMAX: return range_exactly(-(double)INFINITY);
   case EXPR_ARGMIN: return range_exactly((double)INFINITY);
-  default: return range_exactly(0);
+  default: return range_exactly(type < SINGLE ? 0 : -0.0); /* of nothing: join_value */
   }
 }
 
@@ -87,6 +87,7 @@ void join_add(joiner *j, range x) {
 
 static range sum_of(const joiner *j) {
   range out = j->so_far;
+  if (j->n == 0) return range_exactly(0);
   if (j->type < SINGLE || out.nan || out.any) return out;
   double slack = j->sum * (j->type == SINGLE ? 0x1p-23 : 0x1p-52) * ((double)j->n / 16 + 40);
   if (isfinite(out.low)) out.low -= slack;

@@ -212,6 +212,7 @@ static void scan_row(const reference *r, const expr_node *node, const int64_t *o
   joiner j;
   memcpy(at, outer, sizeof at);
   join_begin(&j, node->op, r->computes[node->arg[0]]);
+  if (exclusive && node->op == EXPR_CUMSUM) j.so_far = range_exactly(0); /* else -0 */
   for (int64_t i = 0; i < n; i++) {
     at[axis] = reverse ? n - 1 - i : i;
     range *own = &out[place_of(r, node->axes, at)];

@@ -277,9 +277,11 @@ static void free_side(const trial *t, side *s) {
 
 /* ---- comparing ---- */
 
-/* Bytes that no element of the output has. in_place: they are an input's. */
+/* Bytes that no element of the output has. in_place: they are an input's; pads that the storage
+ * gives a value are written beside elements. */
 static const char *check_untouched(const trial *t, const side *s) {
-  bool plain = !t->in_place && (s->tensor.n_indices || s->counted >= 0);
+  bool plain =
+      !t->in_place && (s->tensor.n_indices || s->counted >= 0) && s->storage.pad != LLRT_PAD_VALUE;
   for (size_t b = 0; b < GUARD; b++)
     if (s->host[b] != UNTOUCHED || s->host[GUARD + s->bytes + b] != UNTOUCHED)
       return "memory beside an output changed";
@@ -289,17 +291,28 @@ static const char *check_untouched(const trial *t, const side *s) {
   return NULL;
 }
 
+/* Whether an output is made of the tensor's elements. */
+static bool is_used(const llrt_expr *expr, int tensor) {
+  bool live[LLRT_EXPR_MAX_NODES] = {false}, used = expr->tensor[tensor].output;
+  for (int i = expr->n_inputs; i < expr->n_tensors; i++) live[expr->tensor[i].node] = true;
+  for (int i = expr->n_nodes - 1; i >= 0; i--) {
+    const expr_node *node = &expr->node[i];
+    for (int k = 0; k < node->n_args; k++) live[node->arg[k]] |= live[i];
+    used |= live[i] && node->op == EXPR_TENSOR && node->slot == tensor;
+  }
+  return used;
+}
+
 /* Whether the counter has grown by one for each value out of range that an element has. */
 static const char *check_report(const trial *t, const reference *r, int tensor, const side *s) {
   int64_t n = 1, wrong = 0, got = 0;
-  bool used = r->expr->tensor[tensor].output;
-  for (int i = 0; i < r->expr->n_nodes; i++)
-    used |= r->expr->node[i].op == EXPR_TENSOR && r->expr->node[i].slot == tensor;
-  if (!used || !s->tensor.n_indices || s->index.out_of_range != LLRT_RANGE_REPORT) return NULL;
+  if (!is_used(r->expr, tensor) || !s->tensor.n_indices ||
+      s->index.out_of_range != LLRT_RANGE_REPORT)
+    return NULL;
   for (int a = 0; a < s->tensor.rank; a++)
     if (s->index.axes >> a & 1) n *= s->tensor.shape[a];
   for (int64_t i = 0; i < n; i++) {
-    bool counts = s->counted != s->index.axis || i < t->count;
+    bool counts = s->counted != s->index.axis || i / s->index.strides[s->counted] < t->count;
     wrong += counts && (s->value[i] < 0 || s->value[i] >= s->index.extent);
   }
   if (llrt_memory_copy(t->device, &got, (int64_t *)s->device_value + n, sizeof(int32_t),

@@ -246,6 +246,26 @@ Test(compute, nibbles_along_two_axes) {
     }
 }
 
+/* Bytes with the second element in the lower half: right, or refused where a thread has not both
+ * in a word. */
+Test(compute, nibbles_that_count_down) {
+  static const char *const texts[] = {"(z[n t]) -> (y[n t]) { y = z - max(z, n) }",
+                                      "(z[n t]) -> (y[t n]) { y = z }",
+                                      "(z[n t]) -> (y[t]) { y = max(z, n) }"};
+  for (int i = 0; i < 3; i++)
+    for (int d = 0; d < FEW_DEVICES; d++) {
+      trial t = {.text = texts[i],
+                 .extent = {9, 6},
+                 .tensor = {{.type = LLRT_E2M1,
+                             .storage = "storage(rank=2, digits=[dim1:2 reversed, dim1:rest, "
+                                        "dim0:rest])"}},
+                 .seed = 5,
+                 .device = trial_device(devices[d])};
+      const char *wrong = trial_run(&t);
+      cr_expect(!wrong || (i > 0 && trial_refused()), "%s on %s: %s", texts[i], devices[d], wrong);
+    }
+}
+
 Test(compute, corners) {
   for (size_t i = 0; i < sizeof corners / sizeof *corners; i++) {
     trial t = {.text = corners[i].text,

@@ -34,6 +34,9 @@ static const struct {
     {"cuda-emu:sm_90a", 304798}, /* a load of its own condition in a walk: wrong on an H100 alone */
     {"cuda-emu:sm_90a",
      811149}, /* rings of a walked row, and an exchange that has no room beside */
+    {"cuda-emu:sm_90a", 3500091}, /* a scan's warps, of more registers than a value has */
+    {"cuda-emu:sm_90a", 3530150},
+    {"host", 3643141},            /* the sum of nothing, in front of a row, was -0 */
     {"cuda-emu:sm_90a", 2209124}, /* the quotient of an f16 that is infinite */
     {"cuda-emu:sm_90a", 732040},  /* 0 - truth as a float, which LLVM's code generator made +1 */
     /* the reference: */

@@ -5,7 +5,7 @@
 
 llrt_status draft_step(plan_kernel *kernel, plan_step step) {
   if (kernel->n_steps == PLAN_MAX_STEPS)
-    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d steps", PLAN_MAX_STEPS);
+    return llrt_error(LLRT_UNSUPPORTED, "a kernel of more than %d steps", PLAN_MAX_STEPS);
   kernel->step[kernel->n_steps++] = step;
   return LLRT_OK;
 }
@@ -21,7 +21,7 @@ void draft_close(plan_kernel *kernel, int at) {
 
 llrt_status draft_value(plan_kernel *kernel, const plan_value *value, int *number) {
   if (kernel->n_values == PLAN_MAX_VALUES)
-    return llrt_error(LLRT_INTERNAL, "a kernel of more than %d values", PLAN_MAX_VALUES);
+    return llrt_error(LLRT_UNSUPPORTED, "a kernel of more than %d values", PLAN_MAX_VALUES);
   *number = kernel->n_values;
   kernel->value[kernel->n_values++] = *value;
   return LLRT_OK;

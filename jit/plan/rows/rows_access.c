@@ -101,9 +101,12 @@ llrt_status rows_tensor_value(rows *r, int tensor, plan_value *value) {
   return LLRT_OK;
 }
 
-/* A thread, on the host a lane, has both elements of a byte. */
+/* A thread, on the host a lane, has both elements of a byte; in a word, if memory has them the
+ * other way round. */
 static llrt_status check_nibbles(const rows *r, const plan_step *step, const plan_value *value) {
-  bool whole = step->vector > 0 && (!r->d.kernel->target.simd_lanes || value->word > 0);
+  const plan_kernel *kernel = r->d.kernel;
+  bool words = kernel->target.simd_lanes || kernel->high_first[step->tensor];
+  bool whole = step->vector > 0 && (!words || value->word > 0);
   if (r->d.kernel->tensor_bits[step->tensor] >= 8 || whole) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED, "4-bit elements whose bytes no single thread has whole");
 }

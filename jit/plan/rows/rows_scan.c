@@ -112,14 +112,34 @@ static llrt_status carry_on(rows *r, int number, const draft_scan_spec *spec, in
 
 /* ---- both ---- */
 
+/* Sums of what stands before begin with +0; the neutral element is -0. */
+static llrt_status add_zero(rows *r, const program_node *node, int *value) {
+  plan_step step = {.kind = PLAN_APPLY,
+                    .op = EXPR_ADD,
+                    .operands = 2,
+                    .element = node->type,
+                    .type = node->type,
+                    .in = (uint8_t)*value};
+  int zero;
+  bool real = node->type == LLRT_F32 || node->type == LLRT_F64;
+  if (node->op != EXPR_CUMSUM || !(node->rounding & EXPR_EXCLUSIVE) || !real) return LLRT_OK;
+  LLRT_TRY(rows_number(r, (llrt_dtype)node->type, (plan_number){.arg = -1, .value = 0}, &zero));
+  step.second = (uint8_t)zero;
+  return rows_apply(r, step, rows_bits_of(r, node->axes), value);
+}
+
 llrt_status rows_scan(rows *r, int number, int in, int *out) {
   const program_node *node = &r->program->node[number];
   draft_scan_spec spec = spec_of(r, node);
   int total;
   *out = in;
   LLRT_TRY(rows_leave_out(r, node, out));
-  if (r->resident) return draft_scan(&r->d, *out, &spec, out, NULL);
+  if (r->resident) {
+    LLRT_TRY(draft_scan(&r->d, *out, &spec, out, NULL));
+    return add_zero(r, node, out);
+  }
   spec.carry = r->carried[number];
   LLRT_TRY(draft_scan(&r->d, *out, &spec, out, &total));
+  LLRT_TRY(add_zero(r, node, out));
   return carry_on(r, number, &spec, total);
 }

@@ -328,6 +328,37 @@ static bool joins_fit(const tiler *w) {
   return true;
 }
 
+/* How far along its axis draft bit z is. */
+static int64_t weight_along(const tiler *w, int z) {
+  int digit = draft_digit_of(w->d, z);
+  return w->d->kernel->digit[digit].step << (z - w->d->first[digit]);
+}
+
+/* The same of what a scan's warps read of each other (jit/plan/block/scan.c): their totals, of
+ * which a thread has one for each register but those below the first warp along the axis. */
+static bool scan_fits(const tiler *w, int axis) {
+  uint64_t own = bits_of_axes(w->d, 1u << axis);
+  int64_t first_warp = INT64_MAX;
+  int totals = w->n[PLAN_REGISTER];
+  for (int i = 0; i < w->n[PLAN_WARP]; i++) {
+    int64_t weight = weight_along(w, w->at[PLAN_WARP][i]);
+    if (own >> w->at[PLAN_WARP][i] & 1 && weight < first_warp) first_warp = weight;
+  }
+  for (int i = 0; i < w->n[PLAN_REGISTER]; i++)
+    totals -=
+        own >> w->at[PLAN_REGISTER][i] & 1 && weight_along(w, w->at[PLAN_REGISTER][i]) < first_warp;
+  return totals + count_in(w, PLAN_WARP, own) <= PLAN_VALUE_BITS;
+}
+
+static bool scans_fit(const tiler *w) {
+  const expr_program *program = w->r->program;
+  bool fit = true;
+  for (int i = 0; i < program->n_nodes; i++)
+    if (program_scans(program->node[i].op))
+      fit &= scan_fits(w, bits_lowest(program->node[i].reduced));
+  return fit;
+}
+
 /* Accesses as wide, and then as many warps to a row, as its joins have room for. */
 static void fitting_gpu_roles(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
@@ -335,7 +366,8 @@ static void fitting_gpu_roles(tiler *w) {
   w->vector = bits_min(widest, 3);
   if (w->r->resident) w->vector = resident_vector(w, w->vector);
   gpu_roles(w);
-  while (!joins_fit(w) && (w->vector > 0 || count_in(w, PLAN_WARP, w->reduced) > 0)) {
+  while (!(joins_fit(w) && scans_fit(w)) &&
+         (w->vector > 0 || count_in(w, PLAN_WARP, w->reduced) > 0)) {
     if (w->vector > 0) w->vector--;
     else w->fewer++;
     w->used = 0;

@@ -40,6 +40,9 @@ typedef struct backend_launch {
   int32_t threads;      /* of a block */
   int32_t block_bytes;  /* what a block moves; 0: not known */
   int32_t shared_bytes; /* of a block, less than the kernel may use; 0: all of that */
+  int32_t room_bytes;   /* of shared memory that a block takes at least, so that few of them are on
+                           a multiprocessor at a time; 0: what it uses. Without meaning where blocks
+                           have none */
   int32_t n_args;
   const uint64_t *args; /* one 64-bit kernel parameter each */
   int32_t n_boxes;

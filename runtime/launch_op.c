@@ -17,7 +17,8 @@ static llrt_status share_by_values(const plan_launch *recipe, const plan_run *ru
   return LLRT_OK;
 }
 
-static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *run, void *stream) {
+static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *run, int32_t room,
+                                void *stream) {
   const plan_launch *recipe = &op->variant[kernel].launch;
   uint64_t args[PLAN_MAX_ARGS];
   int64_t blocks;
@@ -30,6 +31,7 @@ static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *r
                            .blocks = blocks,
                            .threads = recipe->threads,
                            .block_bytes = recipe->block_bytes,
+                           .room_bytes = room,
                            .n_args = recipe->n_args,
                            .args = args,
                            .n_boxes = recipe->n_boxes,
@@ -69,19 +71,20 @@ static llrt_status pin_captured(const llrt_op *op, void *stream) {
   return LLRT_OK;
 }
 
-static llrt_status launch_each(const llrt_op *op, int variant, const plan_run *run, void *stream) {
+static llrt_status launch_each(const llrt_op *op, int variant, const plan_run *run, int32_t room,
+                               void *stream) {
   for (int i = 0; i <= op->variant[variant].launch.later; i++)
-    LLRT_TRY(launch_stage(op, variant + i, run, stream));
+    LLRT_TRY(launch_stage(op, variant + i, run, room, stream));
   return LLRT_OK;
 }
 
 static llrt_status launch_stages(const llrt_op *op, int variant, const op_call *call,
                                  const plan_run *run, void *stream) {
   LLRT_TRY(pin_captured(op, stream));
-  if (!llrt_launch_log_wanted(op)) return launch_each(op, variant, run, stream);
+  if (!llrt_launch_log_wanted(op)) return launch_each(op, variant, run, call->room_bytes, stream);
   launch_log log = {.op = op, .variant = variant, .call = call, .run = run, .stream = stream};
   llrt_launch_log_begin(&log);
-  llrt_status status = launch_each(op, variant, run, stream);
+  llrt_status status = launch_each(op, variant, run, call->room_bytes, stream);
   llrt_launch_log_end(&log, status);
   return status;
 }

@@ -160,13 +160,14 @@ static llrt_status take_numbers(const llrt_op *op, const llrt_run_params *params
 }
 
 static llrt_status run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
-                       const llrt_run_params *params) {
+                       const llrt_run_params *params, int32_t room_bytes) {
   op_call call;
   llrt_run_params own;
   int variant;
   LLRT_TRY(LLRT_PARAMS_READ(llrt_run_params, params, &own));
   LLRT_TRY(llrt_op_bind(op, tensors, n, stream, &call));
   LLRT_TRY(take_numbers(op, &own, &call));
+  call.room_bytes = room_bytes;
   if (call.empty) return LLRT_OK;
   LLRT_TRY(llrt_validate_memory(&op->desc, op->set, &call));
   LLRT_TRY(llrt_check_reach(&call, op->set, stream));
@@ -180,7 +181,12 @@ llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tens
                         const llrt_run_params *params) {
   LLRT_ENTRY();
   LLRT_REQUIRE(op, "op is NULL");
-  llrt_status status = run(op, stream, tensors, n, params);
+  return llrt_op_run_sparsely(op, stream, tensors, n, params, 0);
+}
+
+llrt_status llrt_op_run_sparsely(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
+                                 const llrt_run_params *params, int32_t room_bytes) {
+  llrt_status status = run(op, stream, tensors, n, params, room_bytes);
   return status == LLRT_OK ? LLRT_OK : llrt_log_failure(op->device, op->desc.kind, status);
 }
 

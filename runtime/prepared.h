@@ -106,6 +106,11 @@ llrt_status llrt_op_call(op_description *desc, llrt_hash *set_key, void *stream)
 llrt_status llrt_op_launch(const llrt_op *op, int variant, const op_call *call,
                            const llrt_run_params *params, void *stream);
 
+/* llrt_op_run, whose blocks take so many bytes of shared memory at least: few are on a
+ * multiprocessor at a time. 0: as many as fit. */
+llrt_status llrt_op_run_sparsely(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
+                                 const llrt_run_params *params, int32_t room_bytes);
+
 /* The same with a workspace of the call's own, by the context's allocator, where one is needed. */
 llrt_status llrt_op_launch_alone(const llrt_op *op, int variant, const op_call *call, void *stream);
 

@@ -275,6 +275,7 @@ llrt_status llrt_validate_shapes(const op_description *desc, const llrt_tensor *
   if (!dot) LLRT_TRY(check_device_extents(tensors, set->n));
   call->n = set->n;
   call->cache = NULL;
+  call->room_bytes = 0;
   call->alpha = desc->dot.alpha;
   call->beta = desc->dot.beta;
   call->empty = false;

@@ -10,6 +10,7 @@ typedef struct op_call {
   int32_t n;
   bool empty;                     /* no elements: nothing to launch */
   int32_t bits[LLRT_MAX_TENSORS]; /* of an element */
+  int32_t room_bytes;             /* backend_launch.room_bytes */
   const char *cache; /* "hit", "disk", "miss"; NULL: the caller's operation (launch_log.h) */
   int64_t extents[LLRT_MAX_RANK]; /* of a compute's axes */
   const uint64_t *scalars;        /* of a compute, unless the run brings others */

@@ -159,7 +159,8 @@ void llrt_cuda_unload(llrt_device *base, backend_module *module) {
 }
 
 static unsigned shared_bytes(const backend_module *module, const backend_launch *launch) {
-  return launch->shared_bytes > 0 ? (unsigned)launch->shared_bytes : module->shared_bytes;
+  unsigned own = launch->shared_bytes > 0 ? (unsigned)launch->shared_bytes : module->shared_bytes;
+  return (unsigned)launch->room_bytes > own ? (unsigned)launch->room_bytes : own;
 }
 
 static llrt_status launch_with_attributes(const cuda_device *device, const backend_module *module,
@@ -228,6 +229,10 @@ static llrt_status encode_maps(const cuda_driver *driver, const backend_launch *
 
 static llrt_status launch_module(const cuda_device *device, const backend_module *module,
                                  const backend_launch *launch, void **parameters, void *stream) {
+  int32_t shared = (int32_t)shared_bytes(module, launch);
+  if (shared == launch->room_bytes && shared > CUDA_SHARED_WITHOUT_ASKING)
+    LLRT_TRY(CUDA_CALL(&device->driver, cuFuncSetAttribute, module->function,
+                       CUDA_FUNCTION_DYNAMIC_SHARED, shared));
   if (module->cluster > 0 || (launch->early && device->launches_early))
     return launch_with_attributes(device, module, launch, parameters, stream);
   return CUDA_CALL(&device->driver, cuLaunchKernel, module->function, (unsigned)launch->blocks, 1,

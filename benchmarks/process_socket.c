@@ -1,7 +1,5 @@
 #include "process_socket.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -11,12 +9,7 @@ typedef union control {
   char room[CMSG_SPACE(sizeof(int))];
 } control;
 
-static void end(const char *what) {
-  perror(what);
-  exit(1);
-}
-
-void process_send(int socket, const void *bytes, size_t size, int fd) {
+bool process_send(int socket, const void *bytes, size_t size, int fd) {
   control beside = {.room = {0}};
   struct iovec data = {.iov_base = (void *)bytes, .iov_len = size};
   struct msghdr message = {.msg_iov = &data, .msg_iovlen = 1};
@@ -29,19 +22,19 @@ void process_send(int socket, const void *bytes, size_t size, int fd) {
     header->cmsg_len = CMSG_LEN(sizeof fd);
     memcpy(CMSG_DATA(header), &fd, sizeof fd);
   }
-  if (sendmsg(socket, &message, 0) != (ssize_t)size) end("sendmsg");
+  return sendmsg(socket, &message, 0) == (ssize_t)size;
 }
 
-int process_receive(int socket, void *bytes, size_t size) {
+bool process_receive(int socket, void *bytes, size_t size, int *fd) {
   control beside;
-  int fd = -1;
   struct iovec data = {.iov_base = bytes, .iov_len = size};
   struct msghdr message = {.msg_iov = &data,
                            .msg_iovlen = 1,
                            .msg_control = beside.room,
                            .msg_controllen = sizeof beside.room};
-  if (recvmsg(socket, &message, MSG_WAITALL) != (ssize_t)size) end("recvmsg");
+  *fd = -1;
+  if (recvmsg(socket, &message, MSG_WAITALL) != (ssize_t)size) return false;
   struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-  if (header && header->cmsg_type == SCM_RIGHTS) memcpy(&fd, CMSG_DATA(header), sizeof fd);
-  return fd;
+  if (header && header->cmsg_type == SCM_RIGHTS) memcpy(fd, CMSG_DATA(header), sizeof *fd);
+  return true;
 }

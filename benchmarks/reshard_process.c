@@ -77,17 +77,24 @@ static int export_own(process_rank *r, size_t bytes, llrt_memory_handle *handle)
   return fd;
 }
 
+static void must(bool done, const char *what) {
+  if (done) return;
+  perror(what);
+  exit(1);
+}
+
 static void exchange(process_rank *r, size_t bytes) {
   const process_world *world = r->world;
   llrt_memory_handle handle;
   int fd = export_own(r, bytes, &handle);
   for (int s = 0; s < world->ranks; s++)
-    if (s != r->rank) process_send(world->socket[r->rank][s], &handle, sizeof handle, fd);
+    if (s != r->rank)
+      must(process_send(world->socket[r->rank][s], &handle, sizeof handle, fd), "a handle");
   if (fd >= 0) close(fd);
   for (int s = 0; s < world->ranks; s++) {
     void *block;
     if (s == r->rank) continue;
-    fd = process_receive(world->socket[r->rank][s], &handle, sizeof handle);
+    must(process_receive(world->socket[r->rank][s], &handle, sizeof handle, &fd), "a handle");
     harness_must(llrt_memory_import(r->device, &handle, fd, &r->shared[s]), "import");
     harness_must(llrt_shared_get(r->shared[s], &block, NULL), "import");
     place(r, s, block);

@@ -1,7 +1,7 @@
 /* Ranks that are processes, which share memory as programs do: by file descriptors, and by IPC
  * handles; on the host, on one emulated device and on several. */
+#include "benchmarks/process_socket.h"
 #include "tests/open_device.h"
-#include "tests/reshard/reshard_socket.h"
 
 #include "base/status.h"
 
@@ -62,12 +62,12 @@ static llrt_status exchange(member *m) {
   LLRT_TRY(make_own(m, &handle, &fd));
   LLRT_TRY(fill_own(m));
   for (int r = 0; r < RANKS; r++)
-    if (r != m->rank && !socket_send(m->of->socket[m->rank][r], &handle, sizeof handle, fd))
+    if (r != m->rank && !process_send(m->of->socket[m->rank][r], &handle, sizeof handle, fd))
       return LLRT_INTERNAL;
   if (fd >= 0) close(fd);
   for (int r = 0; r < RANKS; r++) {
     if (r == m->rank) continue;
-    if (!socket_receive(m->of->socket[m->rank][r], &handle, sizeof handle, &fd))
+    if (!process_receive(m->of->socket[m->rank][r], &handle, sizeof handle, &fd))
       return LLRT_INTERNAL;
     LLRT_TRY(llrt_memory_import(m->device, &handle, fd, &m->others[r]));
     LLRT_TRY(llrt_shared_get(m->others[r], &m->block[r], NULL));
@@ -131,9 +131,9 @@ static bool leave(member *m) {
   int none;
   for (int r = 0; r < RANKS; r++) llrt_shared_destroy(&m->others[r]);
   for (int r = 0; r < RANKS; r++)
-    if (r != m->rank) told &= socket_send(m->of->socket[m->rank][r], &word, 1, -1);
+    if (r != m->rank) told &= process_send(m->of->socket[m->rank][r], &word, 1, -1);
   for (int r = 0; r < RANKS; r++)
-    if (r != m->rank) told &= socket_receive(m->of->socket[m->rank][r], &word, 1, &none);
+    if (r != m->rank) told &= process_receive(m->of->socket[m->rank][r], &word, 1, &none);
   if (m->of->ipc) llrt_memory_free(m->device, (char *)m->block[m->rank] - 4096);
   llrt_shared_destroy(&m->own);
   return told;

@@ -31,13 +31,27 @@ static const int64_t tokens[] = {1, 4, 16, 64, 256, 1024, 4096, 16384};
 
 typedef enum form { ROWS, ROUTED, SUMS, DENSE } form;
 
+typedef enum routing { GATHER = 1, SCATTER = 2, WEIGH = 4, ALL_PARTS = 7 } routing; /* its parts */
+
 static const struct kind {
   const char *name;
   form form;
   bool packed; /* weights are mxfp4, packed */
-} kinds[] = {{"bf16", ROWS, false},          {"bf16 routed", ROUTED, false},
-             {"mxfp4 packed", ROWS, true},   {"mxfp4 packed routed", ROUTED, true},
-             {"bf16 gradient", SUMS, false}, {"bf16 dense", DENSE, false}};
+  int parts;   /* of ROUTED */
+} kinds[] = {
+    {"bf16", ROWS, false, 0},
+    {"bf16 routed", ROUTED, false, ALL_PARTS},
+    {"bf16 gathered", ROUTED, false, GATHER},
+    {"bf16 scattered", ROUTED, false, SCATTER},
+    {"bf16 weighed", ROUTED, false, WEIGH},
+    {"mxfp4 packed", ROWS, true, 0},
+    {"mxfp4 packed routed", ROUTED, true, ALL_PARTS},
+    {"mxfp4 packed gathered", ROUTED, true, GATHER},
+    {"mxfp4 packed scattered", ROUTED, true, SCATTER},
+    {"mxfp4 packed weighed", ROUTED, true, WEIGH},
+    {"bf16 gradient", SUMS, false, 0},
+    {"bf16 dense", DENSE, false, 0},
+};
 
 /* ---- data ---- */
 
@@ -206,7 +220,7 @@ static void make_rows(data *d, int64_t width, bank *b, llrt_tensor *tensor) {
                           .data = stack(d, b, runs)};
 }
 
-/* Each row is read from elsewhere and written elsewhere; each has a weight. */
+/* Each row is read from elsewhere, written elsewhere, has a weight, or all of these. */
 static void route(data *d) {
   d->order = malloc((size_t)d->rows * sizeof *d->order);
   d->weight = malloc((size_t)d->rows * sizeof *d->weight);
@@ -223,7 +237,8 @@ static void route(data *d) {
   d->to = d->from;
   d->a.indices = &d->from;
   d->d.indices = &d->to;
-  d->a.n_indices = d->d.n_indices = 1;
+  d->a.n_indices = d->kind->parts & GATHER ? 1 : 0;
+  d->d.n_indices = d->kind->parts & SCATTER ? 1 : 0;
   d->weigh = (llrt_tensor){.dtype = LLRT_F32,
                            .rank = 2,
                            .shape = {d->rows, 1},
@@ -299,15 +314,16 @@ static bool is_right_at(const void *of, int64_t at) {
   const layer *l = d->layer;
   if (d->kind->form == SUMS) return is_sum_right(d, at);
   const int64_t row = at / l->n, n = at % l->n;
-  const int64_t from = d->order ? d->order[row] : row;
+  const int64_t from = d->kind->parts & GATHER ? d->order[row] : row;
+  const int64_t to = d->kind->parts & SCATTER ? d->order[row] : row;
   const int e = d->kind->form == DENSE ? 0 : expert_of(d, row);
-  double sum = 0, magnitude = 0, scale = d->order ? d->weight[row] : 1;
+  double sum = 0, magnitude = 0, scale = d->kind->parts & WEIGH ? d->weight[row] : 1;
   for (int64_t k = 0; k < l->k; k++) {
     double product = row_number(&d->activations, from, l->k, k) * weight_at(d, e, k, n) * scale;
     sum += product;
     magnitude += fabs(product);
   }
-  return is_near(d, from * l->n + n, sum, magnitude, l->k);
+  return is_near(d, to * l->n + n, sum, magnitude, l->k);
 }
 
 /* ---- one case ---- */
@@ -321,7 +337,7 @@ static void describe(data *d, const char *name, described_dot *call) {
         .scale = &d->scale, .group = {GROUP, 1}, .range_low = 120, .range_high = 127};
     memcpy(params.b.word_bits, d->packing.word_bits, sizeof params.b.word_bits);
   }
-  if (d->order) {
+  if (d->kind->parts & WEIGH) {
     params.maps = &weigh;
     params.n_maps = 1;
     params.scale = &d->weigh;

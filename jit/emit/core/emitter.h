@@ -89,6 +89,7 @@ typedef struct emit_scales {
   emitter *e;
   const plan_step *step;
   const plan_map *map;
+  uint64_t masked_bits; /* of the space, that masks look at */
   emit_place place;
   LLVMValueRef known[EMIT_MAX_REGISTERS * 4]; /* by register index; NULL: not read yet */
   plan_value value;                           /* the mapped value, over the kernel's whole tile */
@@ -153,11 +154,19 @@ typedef struct emit_deal {
   LLVMValueRef rest;     /* turns that it has behind the piece */
 } emit_deal;
 
+/* Grouped products whose positions have their experts' numbers: among which positions those of the
+ * experts from front to back, one entry of the table, are. All i64. */
+typedef struct emit_expert_entry {
+  bool used; /* else those of all experts, among all positions */
+  LLVMValueRef low, high, front, back;
+} emit_expert_entry;
+
 /* Grouped products (plan_experts). */
 typedef struct emit_experts {
   LLVMValueRef tiles; /* i64: of all experts; NULL: the grid does not count them together */
   LLVMValueRef table; /* GPU: pointer to its entries in shared memory */
   LLVMValueRef first; /* i64: the first position of the block's expert */
+  emit_expert_entry entry;
 } emit_experts;
 
 struct emitter {

@@ -7,10 +7,26 @@
 
 #include "base/bits.h"
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/index_eval.h"
 #include "jit/plan/facts/value.h"
 #include "layout/f2.h"
 
 #include <string.h>
+
+/* Bits of the space that the scales' masks look at. */
+static uint64_t masked_bits(const emit_scales *s) {
+  const plan_kernel *kernel = s->e->kernel;
+  uint64_t bits = 0;
+  for (int i = 0; i < kernel->n_bounds && s->step->masked; i++) {
+    const plan_bound *bound = &kernel->bound[i];
+    if (!(bound->tensors >> s->step->tensor & 1)) continue;
+    if (bound->axis >= 0) bits |= plan_axes_bits(kernel, 1u << bound->axis);
+    else
+      bits |= bits_mask(kernel->digit[bound->top].bits)
+              << llrt_layout_out_shift(&kernel->space, bound->top);
+  }
+  return bits;
+}
 
 emit_scales *emit_scales_begin(emitter *e, const plan_step *step) {
   emit_scales *scales = &e->scales;
@@ -19,15 +35,20 @@ emit_scales *emit_scales_begin(emitter *e, const plan_step *step) {
   scales->e = e;
   scales->step = step;
   scales->map = &e->kernel->map[step->map];
+  scales->masked_bits = masked_bits(scales);
   plan_value_spread(e->kernel, &e->kernel->value[step->in], &scales->value);
   emit_place_tensor(e, &scales->value, step->tensor, &scales->place);
   return scales;
 }
 
-/* Whether tile coordinates that differ by `tile` have one scale: nothing of its address moves. */
+/* Whether tile coordinates that differ by `tile` have one scale: nothing moves of its address, nor
+ * of what its mask looks at. Of masked ones only a grouped product's are told apart so, which all
+ * of its blocks read; elsewhere they are an edge's. */
 static bool is_shared(emit_scales *s, uint64_t tile) {
-  if (s->step->masked || s->e->kernel->flat) return tile == 0;
-  return f2_apply(s->place.map.column, tile) == 0 && plan_is_unstrided(&s->place.map, tile);
+  const plan_kernel *kernel = s->e->kernel;
+  if (kernel->flat || (s->step->masked && !kernel->experts.used)) return tile == 0;
+  return f2_apply(s->place.map.column, tile) == 0 && plan_is_unstrided(&s->place.map, tile) &&
+         !(f2_apply(kernel->space.column, tile) & s->masked_bits);
 }
 
 static LLVMValueRef decode(emit_scales *s, LLVMValueRef code) {
@@ -73,7 +94,7 @@ LLVMValueRef emit_scale_of(emit_scales *s, int index) {
   const uint64_t *columns = plan_value_columns(s->place.value, PLAN_REGISTER);
   uint64_t tile = f2_apply(columns, (uint64_t)index);
   if (s->known[index]) return s->known[index];
-  for (int i = 0; i < index && !s->step->masked; i++)
+  for (int i = 0; i < index && (!s->step->masked || e->kernel->experts.used); i++)
     if (s->known[i] && is_shared(s, tile ^ f2_apply(columns, (uint64_t)i)))
       return s->known[index] = s->known[i];
   LLVMTypeRef type =
@@ -83,7 +104,7 @@ LLVMValueRef emit_scale_of(emit_scales *s, int index) {
   return s->known[index] = decode(s, code);
 }
 
-/* Where elements have one each, as masked ones do, registers would not do. */
+/* Where elements have one each registers would not do. */
 #define MOST_AHEAD 16 /* distinct scales of a lane */
 static bool are_few(emit_scales *s, int n) {
   const uint64_t *columns = plan_value_columns(s->place.value, PLAN_REGISTER);

@@ -191,6 +191,20 @@ static void keep_blocks(const plan_kernel *kernel, int sums, dot_access *stored)
   }
 }
 
+/* Whether what acts on a grouped product's results does so where warpgroups have made them: a
+ * thread has few rows there, so few of their weights, and results change threads when they are
+ * cast. */
+static bool acts_where_made(const dot_draft *x) {
+  static const llrt_dot_role beside[] = {LLRT_DOT_C, LLRT_DOT_BIAS, LLRT_DOT_GLOBAL_A,
+                                         LLRT_DOT_GLOBAL_B, LLRT_DOT_ADD};
+  const dot_job *job = x->job;
+  bool any = job->scaled_sums[0] || job->scaled_sums[1];
+  for (int i = 0; i < 5; i++) any |= job->tensor[beside[i]] >= 0;
+  const int scale = job->tensor[LLRT_DOT_SCALE_D], columns = job->desc.tensors[0].rank - 2;
+  const bool by_rows = scale < 0 || draft_is_dropped(&x->d, scale, columns);
+  return x->warpgroups && !x->swapped && x->d.kernel->experts.shared && !any && by_rows;
+}
+
 llrt_status dot_epilogue(dot_draft *x, int sums) {
   int tensor = x->job->tensor[LLRT_DOT_D];
   llrt_dtype sum = x->job->rule.sums, type = x->job->desc.tensors[tensor].dtype;
@@ -202,7 +216,7 @@ llrt_status dot_epilogue(dot_draft *x, int sums) {
     return store_whole(x, sum, x->job->partial ? sum : type, &stored, sums);
   llrt_dtype acting = dot_acting_type(sum);
   LLRT_TRY(dot_cast(x, sum, acting, &sums));
-  if (x->d.kernel->target.simd_lanes) {
+  if (x->d.kernel->target.simd_lanes || acts_where_made(x)) {
     LLRT_TRY(acting_steps(x, acting, &sums));
     return store_at_once(x, acting, type, &stored, sums);
   }

@@ -20,11 +20,11 @@ llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *given, llrt
   LLRT_ENTRY();
   LLRT_REQUIRE(out, "op is NULL");
   *out = NULL;
-  return llrt_op_prepare_as(device, given, false, out);
+  return llrt_op_prepare_as(device, given, false, false, out);
 }
 
 llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, bool any_order,
-                               llrt_op **out) {
+                               bool lazy, llrt_op **out) {
   LLRT_REQUIRE(device, "device is NULL");
   op_description own, *desc = &own;
   LLRT_TRY(llrt_description_take(given, desc));
@@ -41,7 +41,8 @@ llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, b
   llrt_status status = llrt_cache_get_op(cache, device, desc, set, &op);
   if (status == LLRT_OK) {
     atomic_fetch_add(&op->handles, 1);
-    status = llrt_op_ready_all(op);
+    if (lazy) atomic_store(&op->lazy, true);
+    status = lazy ? llrt_op_plan(op) : llrt_op_ready_all(op);
     if (status == LLRT_OK) atomic_store(&set->prepared, true);
     if (status == LLRT_OK) *out = op;
     else llrt_op_destroy(&op);
@@ -116,11 +117,19 @@ llrt_status llrt_op_bind(const llrt_op *op, const llrt_tensor *tensors, int n, c
   return llrt_validate_shapes(&op->desc, tensors, op->set, call);
 }
 
-static llrt_status pick_ready(const llrt_op *op, const op_call *call, int *variant) {
+static llrt_status pick(const llrt_op *op, const op_call *call, int *variant) {
   *variant = llrt_op_pick(op, &call->tensor[0]);
-  if (*variant < 0 || !atomic_load_explicit(&op->module[*variant], memory_order_acquire))
-    return llrt_error(LLRT_NOT_PREPARED, "the operation holds no kernel for this shape");
-  return LLRT_OK;
+  if (*variant >= 0) return LLRT_OK;
+  return llrt_error(LLRT_NOT_PREPARED, "the operation holds no kernel for this shape");
+}
+
+/* The variant for a run; what a lazy operation lacks is compiled. */
+static llrt_status pick_ready(const llrt_op *op, const op_call *call, void *stream, int *variant) {
+  if (atomic_load_explicit(&op->lazy, memory_order_relaxed))
+    return llrt_op_ready((llrt_op *)op, &call->tensor[0], stream, variant);
+  LLRT_TRY(pick(op, call, variant));
+  if (atomic_load_explicit(&op->module[*variant], memory_order_acquire)) return LLRT_OK;
+  return llrt_error(LLRT_NOT_PREPARED, "the operation holds no kernel for this shape");
 }
 
 llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int n, size_t *bytes) {
@@ -131,7 +140,7 @@ llrt_status llrt_op_workspace(const llrt_op *op, const llrt_tensor *tensors, int
   int variant;
   LLRT_TRY(llrt_op_bind(op, tensors, n, NULL, &call));
   if (call.empty) return LLRT_OK;
-  LLRT_TRY(pick_ready(op, &call, &variant));
+  LLRT_TRY(pick(op, &call, &variant));
   const llrt_op *tuned = llrt_tuned_for(op, &call.tensor[0]);
   size_t more = 0;
   LLRT_TRY(llrt_op_workspace_bytes(op, &call, bytes));
@@ -173,7 +182,7 @@ static llrt_status run(const llrt_op *op, void *stream, const llrt_tensor *tenso
   LLRT_TRY(llrt_check_reach(&call, op->set, stream));
   LLRT_TRY(llrt_promises_check(&call, op->set, op->desc.promises));
   op = llrt_tuned_for(op, &call.tensor[0]);
-  LLRT_TRY(pick_ready(op, &call, &variant));
+  LLRT_TRY(pick_ready(op, &call, stream, &variant));
   return llrt_op_launch(op, variant, &call, &own, stream);
 }
 

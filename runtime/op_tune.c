@@ -14,7 +14,9 @@ static llrt_status check_params(const llrt_prepare_params *params) {
                params->retune);
   LLRT_REQUIRE(params->most >= 0, "most is %d, not at least 0", params->most);
   LLRT_REQUIRE(params->seconds >= 0, "seconds is %g, not at least 0", params->seconds);
-  LLRT_REQUIRE(params->reserved == 0, "a reserved field of the params is not 0");
+  LLRT_REQUIRE(params->lazy == 0 || params->lazy == 1, "lazy is %d, not 0 or 1", params->lazy);
+  LLRT_REQUIRE(!params->lazy || params->tune == LLRT_TUNE_OFF,
+               "an operation is tuned, which compiles its candidates, or lazy");
   return LLRT_OK;
 }
 
@@ -26,7 +28,7 @@ llrt_status llrt_op_prepare_with(llrt_device *device, const llrt_op_desc *desc,
   llrt_prepare_params own;
   LLRT_TRY(LLRT_PARAMS_READ(llrt_prepare_params, params, &own));
   LLRT_TRY(check_params(&own));
-  LLRT_TRY(llrt_op_prepare_as(device, desc, own.tune == LLRT_TUNE_ANY_ORDER, op));
+  LLRT_TRY(llrt_op_prepare_as(device, desc, own.tune == LLRT_TUNE_ANY_ORDER, own.lazy, op));
   if (own.tune == LLRT_TUNE_OFF) return LLRT_OK;
   llrt_status status = llrt_tune_op(*op, desc, &own);
   if (status != LLRT_OK) llrt_op_destroy(op);

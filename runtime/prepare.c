@@ -1,6 +1,7 @@
 /* From a description to loaded kernels: plan, compile, link, load. */
 #include "runtime/prepared.h"
 
+#include "base/bits.h"
 #include "base/float_mode.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -489,14 +490,60 @@ static bool range_covers(const plan_range *range, const shape_box *box, int rank
   return covers;
 }
 
+/* ---- which of them some promised shape takes ---- */
+
+#define MOST_SHAPES \
+  16384 /* more are not gone through: some 50 ms, as a kernel's compiling takes \
+         */
+
+/* A product's promised extents, axis by axis: the least one, and how many there are. */
+typedef struct shape_steps {
+  int64_t first[LLRT_MAX_RANK], step[LLRT_MAX_RANK], n[LLRT_MAX_RANK], all;
+} shape_steps;
+
+static shape_steps steps_of(const llrt_op *op, const shape_box *box) {
+  shape_steps s = {.all = 1};
+  for (int axis = 0; axis < op->set->rank; axis++) {
+    int64_t step = op->desc.promises[0].shape[axis].multiple;
+    s.step[axis] = step > 1 ? step : 1;
+    int64_t first = bits_ceil_div(box->min[axis], s.step[axis]);
+    int64_t last = box->max[axis] / s.step[axis];
+    s.first[axis] = first * s.step[axis];
+    s.n[axis] = last < first ? 0 : last - first == INT64_MAX ? INT64_MAX : last - first + 1;
+    s.all = saturating_product(s.all, s.n[axis]);
+  }
+  return s;
+}
+
+/* Bit i: shapes that the promises allow take variant i. Of products alone, whose extents say which
+ * one; where there are too many shapes, all. */
+static uint64_t wanted_variants(const llrt_op *op, const shape_box *box) {
+  if (op->desc.kind != LLRT_OP_DOT) return UINT64_MAX;
+  const shape_steps steps = steps_of(op, box);
+  if (steps.all > MOST_SHAPES) return UINT64_MAX;
+  llrt_tensor first = op->desc.tensors[0];
+  uint64_t wanted = 0;
+  for (int64_t i = 0; i < steps.all; i++) {
+    int64_t rest = i;
+    for (int axis = 0; axis < op->set->rank; axis++) {
+      first.shape[axis] = steps.first[axis] + rest % steps.n[axis] * steps.step[axis];
+      rest /= steps.n[axis];
+    }
+    const int variant = llrt_op_pick(op, &first);
+    if (variant >= 0) wanted |= (uint64_t)1 << variant;
+  }
+  return wanted;
+}
+
 static llrt_status build_all(llrt_op *op) {
   builder b = {.op = op, .lock = -1};
   llrt_status status = take_variants(&b);
   shape_box box = promised_box(op);
+  const uint64_t wanted = status == LLRT_OK ? wanted_variants(op, &box) : 0;
   for (int i = 0; i < atomic_load(&op->n_variants) && status == LLRT_OK;
        i += 1 + op->variant[i].launch.later) {
     const plan_range *range = &op->variant[i].launch.range;
-    if (range_meets(range, &box, op->set->rank)) status = ready_variant(&b, i);
+    if (range_meets(range, &box, op->set->rank) && wanted >> i & 1) status = ready_variant(&b, i);
     if (op->variant[i].launch.pace.units == 0 && range_covers(range, &box, op->set->rank)) break;
   }
   end_building(&b);

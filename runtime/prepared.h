@@ -40,6 +40,7 @@ struct llrt_op {
   atomic_bool wished;                    /* a variant waits to be compiled behind calls */
   atomic_bool refused;                   /* it cannot be planned: UNSUPPORTED */
   atomic_bool complete;                  /* every variant that its promises reach is ready */
+  atomic_bool lazy;                      /* runs compile what they lack (llrt_prepare_params) */
 
   _Atomic(struct tuned_choice *) tuned; /* choices for shapes (tuned.h), the latest first */
   atomic_bool tuned_looked;             /* for those of the disk */
@@ -90,9 +91,10 @@ llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n)
 /* Loads the code of the variants that have some; for operations read from bytes. */
 llrt_status llrt_op_load_variants(llrt_op *op);
 
-/* llrt_op_prepare after its checks of `out`. any_order: op_description.any_order. */
+/* llrt_op_prepare after its checks of `out`. any_order: op_description.any_order; lazy: it is
+ * planned, and nothing is compiled. */
 llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, bool any_order,
-                               llrt_op **out);
+                               bool lazy, llrt_op **out);
 /* Checks a run's tensors against the operation and binds them. */
 llrt_status llrt_op_bind(const llrt_op *op, const llrt_tensor *tensors, int n, const void *stream,
                          op_call *call);

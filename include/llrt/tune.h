@@ -48,11 +48,13 @@ typedef struct llrt_tune_candidate {
 /* NULL and all-zero: as llrt_op_prepare. */
 typedef struct llrt_prepare_params {
   size_t size;
-  int32_t tune;     /* llrt_tune */
-  int32_t retune;   /* 1: although a choice is kept for this shape */
-  int32_t most;     /* candidates that are compiled, at most; 0: 48 */
-  int32_t reserved; /* 0 */
-  double seconds;   /* that tuning may take, about; 0: 60 */
+  int32_t tune;   /* llrt_tune */
+  int32_t retune; /* 1: although a choice is kept for this shape */
+  int32_t most;   /* candidates that are compiled, at most; 0: 48 */
+  int32_t lazy;   /* 1: of an operation that is not tuned: nothing is compiled here but when a run
+                     first wants it, which must not be on a capturing stream (NOT_PREPARED);
+                     0: all kernels that the promises allow are compiled and loaded here */
+  double seconds; /* that tuning may take, about; 0: 60 */
   void *user;
   void (*on_candidate)(void *user, const llrt_tune_candidate *candidate); /* NULL: nobody is told.
                                                On this thread; it must not call into the context */

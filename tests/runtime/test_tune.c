@@ -467,7 +467,7 @@ Test(tune, params_and_tensors_are_checked) {
               {{.retune = 2}, "retune is 2"},
               {{.most = -1}, "most is -1"},
               {{.seconds = -1}, "seconds is -1"},
-              {{.reserved = 1}, "reserved"}};
+              {{.lazy = 2}, "lazy is 2"}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     cr_expect_eq(llrt_op_prepare_with(at.device, &shown, &rows[i].params, &op),
                  LLRT_INVALID_ARGUMENT);

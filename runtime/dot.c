@@ -36,7 +36,8 @@ typedef struct dot_call {
 typedef struct parts {
   int rank;         /* of the operation */
   bool grouped;     /* its first axis are experts (dot.h) */
-  llrt_tensor ends; /* grouped: of as many values as there are experts */
+  llrt_tensor ends; /* grouped: one value for each of the positions of axis `cut` */
+  int cut;          /* grouped: that of experts, or the one whose positions are theirs */
   int64_t extent[LLRT_MAX_RANK];
   int n;
   part part[LLRT_DOT_ROLES];
@@ -186,7 +187,7 @@ static void list_parts(const llrt_tensor *a, const llrt_tensor *b, const llrt_te
   add_scaling(all, b, &params->b, LLRT_DOT_SCALE_B, k, n);
   add_part(all, LLRT_DOT_ADD, params->add, 2, m, n, NULL);
   add_part(all, LLRT_DOT_SCALE_D, params->scale, 2, m, n, scale_group);
-  if (all->grouped) add_part(all, LLRT_DOT_ENDS, &all->ends, 1, 0, 0, NULL);
+  if (all->grouped) add_part(all, LLRT_DOT_ENDS, &all->ends, 1, all->cut, 0, NULL);
 }
 
 /* Of a SCALE map, the groups along D's last two axes; rank: D's. */
@@ -205,6 +206,8 @@ static llrt_status take_params(const llrt_dot_params *params, llrt_dot_params *o
   LLRT_REQUIRE(llrt_params_are_zero(out->a.reserved, sizeof out->a.reserved) &&
                    llrt_params_are_zero(out->b.reserved, sizeof out->b.reserved),
                "params: a reserved field of a or b is not 0");
+  LLRT_REQUIRE(!out->ends || !out->experts,
+               "params: ends and experts, of which one says whose positions are");
   LLRT_REQUIRE(!out->alpha || !isnan(*out->alpha), "params: alpha is NaN");
   LLRT_REQUIRE(!out->beta || !isnan(*out->beta), "params: beta is NaN");
   for (int i = 0; i < 2; i++) {
@@ -259,10 +262,10 @@ static llrt_status fill_tensors(parts *all, dot_call *call) {
 
 /* The ranks of A, B and D, and the operation's extents. */
 static llrt_status take_shape(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
-                              const llrt_tensor *ends, parts *all) {
-  all->grouped = ends != NULL;
-  if (ends) {
-    LLRT_TRY(llrt_dot_grouped_shape(a, b, d, ends, all->extent, &all->ends));
+                              const dot_grouping *by, parts *all) {
+  all->grouped = llrt_dot_is_grouped(by);
+  if (all->grouped) {
+    LLRT_TRY(llrt_dot_grouped_shape(a, b, d, by, all->extent, &all->ends, &all->cut));
     all->rank = DOT_GROUPED_RANK;
     return LLRT_OK;
   }
@@ -285,7 +288,8 @@ static llrt_status describe(const llrt_tensor *a, const llrt_tensor *b, const ll
   int64_t scale_group[2];
   parts all = {.n = 0};
   LLRT_TRY(take_params(params, &own));
-  LLRT_TRY(take_shape(a, b, d, own.ends, &all));
+  const dot_grouping by = {own.ends, own.experts};
+  LLRT_TRY(take_shape(a, b, d, &by, &all));
   groups_of_result(&own, d->rank, scale_group);
   list_parts(a, b, d, &own, scale_group, &all);
   op_description_begin(&call->desc, LLRT_OP_DOT, all.n);
@@ -382,10 +386,12 @@ llrt_status llrt_dot_result(const llrt_tensor *a, const llrt_tensor *b,
                "operands of rank %d and %d, not 2 to %d", a->rank, b->rank, LLRT_MAX_RANK - 1);
   llrt_dot_params own;
   LLRT_TRY(LLRT_PARAMS_READ(llrt_dot_params, params, &own));
-  bool grouped_rows = own.ends && b->rank == 3; /* whose result lacks the axis of experts */
+  const dot_grouping by = {own.ends, own.experts};
+  const bool grouped = llrt_dot_is_grouped(&by);
+  bool grouped_rows = grouped && b->rank == 3; /* whose result lacks the axis of experts */
   if (grouped_rows) d->rank = 2;
-  if (own.ends && !grouped_rows) LLRT_TRY(llrt_dot_grouped_sums(a, b, own.ends, d));
-  for (int axis = 0; axis < d->rank - 2 && !own.ends; axis++) {
+  if (grouped && !grouped_rows) LLRT_TRY(llrt_dot_grouped_sums(a, b, &by, d));
+  for (int axis = 0; axis < d->rank - 2 && !grouped; axis++) {
     int in_a = axis - (d->rank - a->rank), in_b = axis - (d->rank - b->rank);
     int64_t of_a = in_a < 0 ? 1 : a->shape[in_a], of_b = in_b < 0 ? 1 : b->shape[in_b];
     d->shape[axis] = of_a == 1 ? of_b : of_a;

@@ -25,9 +25,21 @@ static llrt_status take_ends(const llrt_tensor *ends, int64_t experts, llrt_tens
   return LLRT_OK;
 }
 
+static llrt_status take_experts(const llrt_tensor *experts, int64_t positions, llrt_tensor *own) {
+  LLRT_REQUIRE(experts->rank == 1, "params.experts has rank %d, not 1: one value for each position",
+               experts->rank);
+  LLRT_REQUIRE(experts->dtype == LLRT_I32, "params.experts is %s, not i32",
+               llrt_dtype_name(experts->dtype));
+  LLRT_REQUIRE(experts->shape[0] == positions,
+               "params.experts has %lld values, not %lld, one for each position",
+               (long long)experts->shape[0], (long long)positions);
+  *own = *experts;
+  return LLRT_OK;
+}
+
 llrt_status llrt_dot_grouped_shape(const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d,
-                                   const llrt_tensor *ends, int64_t extent[LLRT_MAX_RANK],
-                                   llrt_tensor *own) {
+                                   const dot_grouping *by, int64_t extent[LLRT_MAX_RANK],
+                                   llrt_tensor *own, int *axis) {
   bool rows = a->rank == 2 && b->rank == 3 && d->rank == 2,
        sums = a->rank == 2 && b->rank == 2 && d->rank == 3;
   LLRT_REQUIRE(
@@ -40,11 +52,16 @@ llrt_status llrt_dot_grouped_shape(const llrt_tensor *a, const llrt_tensor *b, c
   extent[1] = d->shape[d->rank - 2];
   extent[2] = d->shape[d->rank - 1];
   extent[3] = a->shape[1];
-  return take_ends(ends, extent[0], own);
+  *axis = by->ends ? DOT_EXPERT_AXIS : rows ? DOT_GROUPED_M : DOT_GROUPED_K;
+  return by->ends ? take_ends(by->ends, extent[0], own)
+                  : take_experts(by->experts, extent[*axis], own);
 }
 
 llrt_status llrt_dot_grouped_sums(const llrt_tensor *a, const llrt_tensor *b,
-                                  const llrt_tensor *ends, llrt_tensor *d) {
+                                  const dot_grouping *by, llrt_tensor *d) {
+  const llrt_tensor *ends = by->ends;
+  LLRT_REQUIRE(ends, "params.experts does not say how many experts d [E, M, N] has: d has to be "
+                     "there (llrt_dot_into)");
   LLRT_REQUIRE(a->rank == 2 && b->rank == 2 && ends->rank == 1,
                "a grouped product of operands of rank %d and %d, and params.ends of rank %d, not 2 "
                "and 2 or 3, and 1",
@@ -132,11 +149,10 @@ llrt_status llrt_validate_grouped(const op_description *desc) {
     if (!lacks(desc, t, axis)) LLRT_TRY(check_cut(desc, t, axis));
     LLRT_TRY(check_indices(desc, t, axis == DOT_GROUPED_M));
   }
-  llrt_storage rows;
-  LLRT_TRY(llrt_storage_row_major(DOT_GROUPED_RANK, &rows));
   const llrt_storage *own = desc->tensors[ends].storage;
-  if (own && storage_tile_bits(own, 0) == 0 && own->n_digits <= DOT_GROUPED_RANK &&
-      !storage_has_swizzle(own) && !storage_has_reversed(own) && own->offset[0] == 0)
+  const int along = dot_is_sorted(&desc->dot) ? axis : DOT_EXPERT_AXIS;
+  if (own && storage_tile_bits(own, along) == 0 && own->n_digits <= DOT_GROUPED_RANK &&
+      !storage_has_swizzle(own) && !storage_has_reversed(own) && own->offset[along] == 0)
     own = NULL;
   if (own)
     return llrt_error(LLRT_UNSUPPORTED, "the %s do not lie one behind the other",

@@ -87,7 +87,8 @@
     F(llrt_dot_params, a) F(llrt_dot_params, b) F(llrt_dot_params, accumulate) \
     F(llrt_dot_params, dtype) F(llrt_dot_params, tf32) F(llrt_dot_params, fast_accumulate) \
     F(llrt_dot_params, n_maps) F(llrt_dot_params, maps) F(llrt_dot_params, add) \
-    F(llrt_dot_params, scale) F(llrt_dot_params, ends) F(llrt_dot_params, batch_invariant)) \
+    F(llrt_dot_params, scale) F(llrt_dot_params, ends) F(llrt_dot_params, batch_invariant) \
+    F(llrt_dot_params, experts)) \
   S(llrt_dot_scaling, F(llrt_dot_scaling, scale) F(llrt_dot_scaling, zero) \
     F(llrt_dot_scaling, global) F(llrt_dot_scaling, group) F(llrt_dot_scaling, word_bits) \
     F(llrt_dot_scaling, range_low) F(llrt_dot_scaling, range_high) \
@@ -163,9 +164,9 @@
   S(llrt_places, F(llrt_places, copies) F(llrt_places, n) F(llrt_places, n_axes) \
     F(llrt_places, axis) F(llrt_places, at)) \
   S(llrt_prepare_params, F(llrt_prepare_params, size) F(llrt_prepare_params, tune) \
-    F(llrt_prepare_params, retune) F(llrt_prepare_params, most) \
-    F(llrt_prepare_params, reserved) F(llrt_prepare_params, seconds) \
-    F(llrt_prepare_params, user) F(llrt_prepare_params, on_candidate)) \
+    F(llrt_prepare_params, retune) F(llrt_prepare_params, most) F(llrt_prepare_params, lazy) \
+    F(llrt_prepare_params, seconds) F(llrt_prepare_params, user) \
+    F(llrt_prepare_params, on_candidate)) \
   S(llrt_promise, F(llrt_promise, multiple) F(llrt_promise, min) F(llrt_promise, max)) \
   S(llrt_recipe_params, F(llrt_recipe_params, size) F(llrt_recipe_params, config) \
     F(llrt_recipe_params, config_bytes) F(llrt_recipe_params, tp) \

@@ -141,13 +141,14 @@ static llrt_status launch(tune_bench *bench, const llrt_op *op, int variant) {
   return llrt_op_launch(op, variant, &bench->call, &params, NULL);
 }
 
-/* Ends of a grouped product's experts, of which each has as many rows. */
+/* Ends of a grouped product's experts, of which each has as many rows, or each row's expert. */
 static void fill_ends(tune_bench *bench, int tensor) {
   int64_t n = (int64_t)bench->bytes[tensor] / 4,
           experts = bench->call.tensor[0].shape[DOT_EXPERT_AXIS];
   int64_t rows = bench->call.tensor[0].shape[dot_grouped_axis(&bench->desc->dot)];
+  const bool sorted = dot_is_sorted(&bench->desc->dot);
   for (int64_t i = 0; i < n; i++) {
-    int32_t end = (int32_t)(rows * (i + 1 - (n - experts)) / experts);
+    int32_t end = (int32_t)(sorted ? i * experts / rows : rows * (i + 1 - (n - experts)) / experts);
     memcpy(bench->input + 4 * i, &end, sizeof end);
   }
 }

@@ -168,7 +168,7 @@ static void axes_of(const op_dot *dot, llrt_dot_role role, int rank, uint32_t *h
   case LLRT_DOT_A: *has = m | k; break;
   case LLRT_DOT_B: *has = n | k; break;
   case LLRT_DOT_D: *has = (grouped_rows ? 0 : batch) | m | n; break;
-  case LLRT_DOT_ENDS: *has = batch; break;
+  case LLRT_DOT_ENDS: *has = dot_is_sorted(dot) ? 1u << dot_grouped_axis(dot) : batch; break;
   case LLRT_DOT_C:
   case LLRT_DOT_ADD: *has = m | n; break;
   case LLRT_DOT_SCALE_A:

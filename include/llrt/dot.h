@@ -102,6 +102,7 @@ typedef struct llrt_dot_params {
   const llrt_tensor *scale; /* of a SCALE map; else NULL */
   const llrt_tensor *ends;  /* a grouped product: see below; NULL: none */
   bool batch_invariant;     /* rows of D do not depend on how many there are: see 4. above */
+  const llrt_tensor *experts; /* a grouped product, in place of ends: see below; NULL: none */
 } llrt_dot_params;
 
 /* Grouped products: llrt_dot_params.ends, i32 [E] or [E + 1], row-major, in memory of the device,
@@ -116,10 +117,15 @@ typedef struct llrt_dot_params {
  *   sums   a [M, T], b [T, N], d [E, M, N]: d[e] = sum over expert e's t of a[m, t] b[t, n], the
  *          gradient of b in the form above; of an expert without positions it is 0.
  *
+ * In place of ends llrt_dot_params.experts, i32 [T], row-major, may say which expert each position
+ * belongs to, sorted: equal ones are behind each other, lower ones in front. The device looks for
+ * where each expert's end, in the same launch. Positions with E and more are nobody's; values below
+ * 0 count as 0. In the form of sums E is d's, so that llrt_dot, which makes d, refuses it.
+ *
  * The values are read when the operation runs, in one launch without a wait of the host's, so that
  * a graph that was captured once is right for every distribution of rows. Values below 0 count as
- * 0, those past T as T; where they decrease, no memory outside the tensors is touched, but which
- * rows are written is not said.
+ * 0, those past T as T; where ends or experts decrease, no memory outside the tensors is touched,
+ * but which rows are written is not said.
  *
  * In the form of rows a and d may have an index on their axis T (llrt_index, axes = {T}): rows are
  * then gathered as they are loaded, a[index[t]], and scattered as they are stored, d[index[t]], so

@@ -76,7 +76,8 @@ typedef enum llrt_dot_role {
   LLRT_DOT_GLOBAL_B = 10,
   LLRT_DOT_ADD = 11,     /* of an ADD map */
   LLRT_DOT_SCALE_D = 12, /* of a SCALE map */
-  LLRT_DOT_ENDS = 13,    /* of a grouped product: where each expert's positions end */
+  LLRT_DOT_ENDS = 13,    /* of a grouped product: where each expert's positions end; of the axis
+                            that is cut, in place of that of experts: each position's expert */
   LLRT_DOT_ROLES = 14
 } llrt_dot_role;
 

@@ -223,7 +223,7 @@ def dot(a, b, out=None, **more):
     axes) where shapes do not say. What is rounded where stands in docs/dot.md.
     batch_invariant: rows of D have the bits that they have alone, whatever rows are beside them, at some cost.
     ends: int32 [E], cumulative: rows of a [T, K] belong to E experts, b [E, K, N], D [T, N]; or a [M, T], b [T, N], D [E, M, N]
-    (docs/grouped.md).
+    (docs/grouped.md). experts, in place of ends: int32 [T], sorted: each row's expert.
     Errors: ValueError, Unsupported.
 
     >>> a = numpy.arange(6, dtype="float32").reshape(2, 3)

@@ -296,19 +296,21 @@ def scan(op, t, axis=0, *, exclusive=False, reverse=False, dtype=None):
 # ---- products ----
 
 def _dot(a, b, dtype_b, shape_b, storage_b, scale_b, dtype_scale, shape_scale, storage_scale, zero_b, dtype_zero, shape_zero,
-         storage_zero, global_b, group_b, word_bits_b, range_b, bias, add, alpha, activation, dtype, ends=None):
+         storage_zero, global_b, group_b, word_bits_b, range_b, bias, add, alpha, activation, dtype, ends=None,
+         experts=None):
     return llrt._llrt.dot(a, _view(b, dtype_b, shape_b, storage_b), scale_b=_view(scale_b, dtype_scale, shape_scale, storage_scale),
                           zero_b=_view(zero_b, dtype_zero, shape_zero, storage_zero), global_b=global_b, group_b=group_b,
                           word_bits_b=word_bits_b, range_b=range_b, bias=bias, add=add, alpha=alpha,
-                          activation=activation or None, dtype=dtype, ends=ends)
+                          activation=activation or None, dtype=dtype, ends=ends, experts=experts)
 
 
 def _dot_fake(a, b, dtype_b, shape_b, storage_b, scale_b, dtype_scale, shape_scale, storage_scale, zero_b, dtype_zero,
-              shape_zero, storage_zero, global_b, group_b, word_bits_b, range_b, bias, add, alpha, activation, dtype, ends=None):
+              shape_zero, storage_zero, global_b, group_b, word_bits_b, range_b, bias, add, alpha, activation, dtype, ends=None,
+              experts=None):
     _, shape = _logical(b, dtype_b, shape_b)
-    if ends is not None:  # rows by experts, or sums over each expert's
-        experts = [] if len(shape) == 3 else [ends.shape[0]]
-        return a.new_empty([*experts, a.shape[0], shape[-1]], dtype=_torch_type(dtype))
+    if ends is not None or experts is not None:  # rows by experts, or sums over each expert's
+        own = [] if len(shape) == 3 else [ends.shape[0]]
+        return a.new_empty([*own, a.shape[0], shape[-1]], dtype=_torch_type(dtype))
     batch = torch.broadcast_shapes(a.shape[:-2], shape[:-2])
     return a.new_empty([*batch, a.shape[-2], shape[-1]], dtype=_torch_type(dtype))
 
@@ -316,7 +318,7 @@ def _dot_fake(a, b, dtype_b, shape_b, storage_b, scale_b, dtype_scale, shape_sca
 _define("dot(Tensor a, Tensor b, str dtype_b, SymInt[]? shape_b, str storage_b, Tensor? scale_b, str dtype_scale, "
         "SymInt[]? shape_scale, str storage_scale, Tensor? zero_b, str dtype_zero, SymInt[]? shape_zero, str storage_zero, "
         "Tensor? global_b, int[]? group_b, int[]? word_bits_b, int[]? range_b, Tensor? bias, Tensor? add, float? alpha, "
-        "str activation, str dtype, Tensor? ends=None) -> Tensor", _dot, _dot_fake)
+        "str activation, str dtype, Tensor? ends=None, Tensor? experts=None) -> Tensor", _dot, _dot_fake)
 
 
 def _result_type(a, b):
@@ -328,16 +330,16 @@ def _result_type(a, b):
 
 
 def dot(a, b, *, scale_b=None, zero_b=None, global_b=None, group_b=None, word_bits_b=None, range_b=None, bias=None, add=None,
-        alpha=None, activation=None, dtype=None, ends=None):
+        alpha=None, activation=None, dtype=None, ends=None, experts=None):
     """llrt.dot for an operand of plain elements and weights, traceable: b, scale_b, zero_b are tensors or Held; Weights.args
     of packed ones. dtype: None: the wider of the operands' floating types. ends: int32 [E], of rows that are sorted by expert, as
-    torch._grouped_mm has them."""
+    torch._grouped_mm has them; experts, in their place: int32 [T], each row's expert."""
     held = _held(b)
     name = _name(dtype or (a.dtype if held.dtype and a.dtype in _FLOATS else _result_type(a, held.tensor)))
     call = torch.ops.llrt.dot if torch.compiler.is_compiling() else _dot
     return call(a, *_parts(b), *_parts(scale_b), *_parts(zero_b), global_b, None if group_b is None else list(group_b),
                 None if word_bits_b is None else list(word_bits_b), None if range_b is None else list(range_b), bias, add, alpha,
-                activation or "", name, ends)
+                activation or "", name, ends, experts)
 
 
 def _kept(view):

@@ -17,7 +17,8 @@ enum {
   GLOBAL_B,
   ADD,
   SCALE,
-  ENDS, /* tensors */
+  ENDS,
+  EXPERTS, /* tensors */
   GROUP_A,
   GROUP_B,
   WORD_BITS_A,
@@ -52,6 +53,7 @@ static keyword words[] = {{"a", NULL},
                           {"add", NULL},
                           {"scale", NULL},
                           {"ends", NULL},
+                          {"experts", NULL},
                           {"group_a", NULL},
                           {"group_b", NULL},
                           {"word_bits_a", NULL},
@@ -86,7 +88,8 @@ static const struct {
                {GLOBAL_B, LLRT_DOT_GLOBAL_B},
                {ADD, LLRT_DOT_ADD},
                {SCALE, LLRT_DOT_SCALE_D},
-               {ENDS, LLRT_DOT_ENDS}};
+               {ENDS, LLRT_DOT_ENDS},
+               {EXPERTS, LLRT_DOT_ENDS}};
 enum { N_TENSORS = sizeof tensors / sizeof *tensors };
 
 /* ---- arguments ---- */
@@ -145,6 +148,9 @@ static int take_params(PyObject *const *slots, dot_call *call) {
   if (slots[BETA] && take_number(slots[BETA], &call->beta) < 0) return -1;
   if ((slots[ALPHA] && isnan(call->alpha)) || (slots[BETA] && isnan(call->beta)))
     return refuse("alpha or beta is not a number");
+  if (slots[ENDS] && slots[EXPERTS])
+    return refuse("ends and experts, of which one says whose rows are");
+  call->sorted = slots[EXPERTS] != NULL;
   p->tf32 = tf32;
   p->fast_accumulate = fast;
   p->batch_invariant = invariant;
@@ -167,7 +173,7 @@ void dot_call_point(dot_call *call) {
   p->b.global = tensor_of(call, LLRT_DOT_GLOBAL_B);
   p->add = tensor_of(call, LLRT_DOT_ADD);
   p->scale = tensor_of(call, LLRT_DOT_SCALE_D);
-  p->ends = tensor_of(call, LLRT_DOT_ENDS);
+  *(call->sorted ? &p->experts : &p->ends) = tensor_of(call, LLRT_DOT_ENDS);
   p->size = sizeof *p;
   p->alpha = isnan(call->alpha) ? NULL : &call->alpha;
   p->beta = isnan(call->beta) ? NULL : &call->beta;

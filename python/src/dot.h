@@ -6,6 +6,7 @@
 
 typedef struct dot_call {
   uint32_t roles; /* bit r: tensor[r] is borrowed */
+  bool sorted;    /* tensor[LLRT_DOT_ENDS] has each row's expert, sorted */
   borrowed tensor[LLRT_DOT_ROLES];
   llrt_dot_params params;
   llrt_map maps[3];

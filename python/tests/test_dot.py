@@ -79,6 +79,14 @@ def test_rows_by_experts():
     assert (llrt.dot(a, b, ends=numpy.array([0, 4, 4, 6], "int32")) == expected).all()
     sums = llrt.dot(a.T.copy(), expected, ends=ends)
     assert sums.shape == (3, 2, 3) and (sums[1] == 0).all() and (sums[0] == a[:4].T @ expected[:4]).all()
+    experts = numpy.array([0, 0, 0, 0, 2, 2], "int32")
+    assert (llrt.dot(a, b, experts=experts) == expected).all()
+    op = llrt.prepare(llrt.dot, a, b, experts=experts)
+    assert (op(a, b, None, experts) == expected).all()
+    with pytest.raises(ValueError, match="params.experts has 5 values, not 6"):
+        llrt.dot(a, b, experts=experts[:5])
+    with pytest.raises(ValueError, match="one says whose"):
+        llrt.dot(a, b, ends=ends, experts=experts)
     with pytest.raises(ValueError, match="params.ends has 2 values, not 3"):
         llrt.dot(a, b, ends=ends[:2])
 

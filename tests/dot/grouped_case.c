@@ -28,6 +28,7 @@ typedef struct grouped_run {
   void *memory[2 * LLRT_DOT_ROLES + GROUPED_EXPERTS];
   int n_memory;
   int32_t ends[GROUPED_EXPERTS + 1]; /* what copies read when they run */
+  int32_t *expert;                   /* of each row: the same */
   int64_t list[GROUPED_EXPERTS];
   llrt_dot_params params;
   llrt_map maps[LLRT_MAX_MAPS];
@@ -268,6 +269,24 @@ static bool send_pointers(grouped_run *r) {
   return w->index.data != NULL;
 }
 
+/* Each row's expert; of rows behind all experts' numbers that none has. */
+static bool send_experts(grouped_run *r) {
+  static const int32_t spoilt[] = {3, INT32_MIN, 0, INT32_MAX, -1, 1, 2};
+  const int n_experts = r->c->experts;
+  whole *w = &r->part[LLRT_DOT_ENDS];
+  int32_t *of = r->expert = malloc((size_t)r->all * sizeof *of + 1);
+  if (!of) return false;
+  for (int e = 0; e < n_experts; e++)
+    for (int64_t t = r->first[e]; t < r->first[e + 1]; t++) of[t] = e;
+  for (int64_t t = r->first[n_experts]; t < r->all; t++)
+    of[t] = t + 1 < r->all ? n_experts : INT32_MAX;
+  if (r->c->beyond == 0 && r->c->count[0] > 0) of[0] = -7; /* as 0 */
+  for (int64_t t = 0; t < r->all && r->c->spoilt; t++) of[t] = spoilt[t % 7];
+  w->tensor = (llrt_tensor){.dtype = LLRT_I32, .rank = 1, .shape = {r->all}, .device = r->device};
+  w->tensor.data = send(r, of, r->all * 4);
+  return w->tensor.data != NULL;
+}
+
 static bool send_ends(grouped_run *r) {
   whole *w = &r->part[LLRT_DOT_ENDS];
   int32_t *ends = r->ends;
@@ -289,7 +308,7 @@ static bool send_all(grouped_run *r) {
     if (!w->tensor.data) return false;
   }
   if (r->c->pointers && !send_pointers(r)) return false;
-  return send_rows(r, 0) && send_rows(r, 1) && send_ends(r);
+  return send_rows(r, 0) && send_rows(r, 1) && (r->c->sorted ? send_experts(r) : send_ends(r));
 }
 
 /* ---- the run ---- */
@@ -322,7 +341,7 @@ static void fill_params(grouped_run *r) {
   }
   p->maps = r->maps;
   p->size = sizeof *p;
-  p->ends = &r->part[LLRT_DOT_ENDS].tensor;
+  *(r->c->sorted ? &p->experts : &p->ends) = &r->part[LLRT_DOT_ENDS].tensor;
 }
 
 static llrt_status run_prepared(grouped_run *r, const llrt_tensor *const t[3]) {
@@ -401,6 +420,7 @@ static void end(grouped_run *r) {
   for (int i = 0; i < r->n_memory; i++) llrt_memory_free(r->device, r->memory[i]);
   for (int role = 0; role < LLRT_DOT_ROLES; role++) free(r->part[role].image);
   for (int i = 0; i < 2; i++) free(r->row[i]);
+  free(r->expert);
   for (int e = 0; e < r->c->experts && r->bench; e++) dot_bench_free(&r->bench[e]);
   free(r->bench);
 }
@@ -432,7 +452,10 @@ void grouped_case_title(const grouped_case *c, char *title, size_t size) {
   *(c->sums ? &p.k : &p.m) = 1;
   dot_problem_title(&p, each, sizeof each);
   int n = snprintf(title, size, "%s by %d experts%s%s%s%s%s, a %s, d %s, b %s, rows",
-                   c->sums ? "sums" : "rows", c->experts, c->leading ? ", leading 0" : "",
+                   c->sums ? "sums" : "rows", c->experts,
+                   c->sorted    ? ", sorted"
+                   : c->leading ? ", leading 0"
+                                : "",
                    c->gather ? ", gathered" : "", c->scatter ? ", scattered" : "",
                    c->pointers ? ", pointers" : "", c->each.packed ? ", packed" : "", c->storage[0],
                    c->storage[1], c->storage[2]);

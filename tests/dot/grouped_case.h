@@ -15,6 +15,7 @@ typedef struct grouped_case {
   int count[GROUPED_EXPERTS];
   int beyond;           /* rows behind the last expert's */
   bool leading;         /* the ends have a leading zero */
+  bool sorted;          /* no ends: each row has its expert's number */
   bool gather, scatter; /* rows: a, d are indexed; some of d's rows are nobody's */
   bool pointers;        /* rows: b is a list of pointers */
   bool spoilt;          /* ends decrease, are negative, past the last row: nothing may fault */

@@ -54,6 +54,7 @@ void grouped_case_random(uint64_t seed, uint64_t rows, int most, grouped_case *c
   if (one_in(&seed, 4)) snprintf(c->storage[LLRT_DOT_A], DOT_STORAGE_TEXT, "%s", columns);
   if (one_in(&seed, 4) && !c->each.packed && !c->pointers)
     snprintf(c->storage[LLRT_DOT_B], DOT_STORAGE_TEXT, "%s", c->sums ? columns : turned);
+  c->sorted = one_in(&seed, 4);
   if (one_in(&seed, 6) && !c->sums)
     snprintf(c->storage[LLRT_DOT_D], DOT_STORAGE_TEXT, "%s", columns);
 }

@@ -16,19 +16,23 @@ static const struct {
 typedef struct kind {
   llrt_dtype a, b, d, scale;
   int64_t n, k, group;
-  bool sums, gather, scatter, pointers, packed;
+  bool sums, gather, scatter, pointers, packed, sorted;
 } kind;
 
 static const kind kinds[] = {
-    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 64, 64, 0, false, false, false, false, false},
-    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 33, 21, 0, false, true, true, false, false},
-    {LLRT_F32, LLRT_F32, LLRT_F32, 0, 24, 40, 0, false, false, true, true, false},
-    {LLRT_E4M3, LLRT_E4M3, LLRT_BF16, 0, 64, 128, 0, false, true, false, false, false},
-    {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 64, 128, 32, false, false, false, false, true},
-    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 40, 24, 0, true, false, false, false, false},
-    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 128, 136, 0, false, true, true, false, false},
-    {LLRT_F16, LLRT_F16, LLRT_F16, 0, 192, 64, 0, false, false, true, true, false},
-    {LLRT_I8, LLRT_I8, LLRT_I32, 0, 16, 33, 0, false, false, false, false, false},
+    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 64, 64, 0, false, false, false, false, false, false},
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 33, 21, 0, false, true, true, false, false, false},
+    {LLRT_F32, LLRT_F32, LLRT_F32, 0, 24, 40, 0, false, false, true, true, false, false},
+    {LLRT_E4M3, LLRT_E4M3, LLRT_BF16, 0, 64, 128, 0, false, true, false, false, false, false},
+    {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 64, 128, 32, false, false, false, false, true,
+     false},
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 40, 24, 0, true, false, false, false, false, false},
+    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 128, 136, 0, false, true, true, false, false, false},
+    {LLRT_F16, LLRT_F16, LLRT_F16, 0, 192, 64, 0, false, false, true, true, false, false},
+    {LLRT_I8, LLRT_I8, LLRT_I32, 0, 16, 33, 0, false, false, false, false, false, false},
+    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 64, 64, 0, false, true, true, false, false, true},
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 40, 24, 0, true, false, false, false, false, true},
+    {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 64, 128, 32, .packed = true, .sorted = true},
 };
 #define KINDS ((int)(sizeof kinds / sizeof *kinds))
 
@@ -39,7 +43,8 @@ static grouped_case case_of(const kind *of, int spread) {
                     .leading = spread % 2,
                     .gather = of->gather,
                     .scatter = of->scatter,
-                    .pointers = of->pointers};
+                    .pointers = of->pointers,
+                    .sorted = of->sorted};
   dot_problem *p = &c.each;
   p->n = of->n;
   *(of->sums ? &p->m : &p->k) = of->k;
@@ -79,6 +84,28 @@ static void check_spoilt(const char *name) {
     cr_expect_eq(result, GROUPED_RIGHT, "%s, kind %d: %s", name, i, why);
   }
   close_device(&opened);
+}
+
+/* More experts than a warp's table has entries (emit_expert_ends.c), by ends and by numbers. */
+static void check_many(const char *name) {
+  opened_device opened = open_device(name);
+  for (int sorted = 0; sorted < 2; sorted++) {
+    char why[600] = "";
+    kind many = kinds[0];
+    many.sorted = sorted;
+    grouped_case c = case_of(&many, 0);
+    c.experts = 270;
+    for (int e = 0; e < c.experts; e++) c.count[e] = e % 5 == 0 ? e % 3 : e == 201 ? 70 : 0;
+    grouped_result result = grouped_case_run(&c, 2, opened.device, false, why, sizeof why);
+    cr_expect_eq(result, GROUPED_RIGHT, "%s: %s: %s", name, sorted ? "numbers" : "ends", why);
+  }
+  close_device(&opened);
+}
+
+Test(grouped, many_experts, .timeout = 300) {
+  check_many("host");
+  check_many("cuda-emu:sm_90a");
+  check_many("hip-emu:gfx942");
 }
 
 Test(grouped, spoilt_ends, .timeout = 300) { check_spoilt("host"); }

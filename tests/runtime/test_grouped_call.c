@@ -136,6 +136,36 @@ Test(grouped_call, refusals) {
   }
 }
 
+/* Each position's expert, in place of ends. */
+static const struct {
+  llrt_tensor experts;
+  bool ends, sums; /* ends are given, too; the form of sums, whose d is to be made */
+  const char *words;
+} numbered[] = {
+    {ENDS(7), false, false, "params.experts has 7 values, not 8, one for each position"},
+    {TENSOR(LLRT_I64, 1, 8, 0, 0), false, false, "params.experts is i64, not i32"},
+    {TENSOR(LLRT_I32, 2, 8, 1, 0), false, false, "params.experts has rank 2, not 1"},
+    {ENDS(8), true, false, "params: ends and experts, of which one says whose positions are"},
+    {ENDS(4), false, true, "params.experts does not say how many experts d [E, M, N] has"},
+};
+
+Test(grouped_call, refusals_of_experts) {
+  const llrt_tensor a = F16(2, 8, 4, 0), b = F16(3, 3, 4, 6), d = F16(2, 8, 6, 0), ends = ENDS(3);
+  const llrt_tensor other = F16(2, 4, 6, 0);
+  for (size_t i = 0; i < sizeof numbered / sizeof *numbered; i++) {
+    const llrt_dot_params params = {.size = sizeof params,
+                                    .ends = numbered[i].ends ? &ends : NULL,
+                                    .experts = &numbered[i].experts};
+    llrt_op_desc *desc = NULL;
+    llrt_tensor made;
+    llrt_status status = numbered[i].sums ? llrt_dot_result(&a, &other, &params, &made)
+                                          : llrt_dot_describe(&a, &b, &d, &params, &desc);
+    cr_expect_eq(status, BAD, "row %zu: %s", i, llrt_last_error());
+    cr_expect(strstr(llrt_last_error(), numbered[i].words), "row %zu: %s", i, llrt_last_error());
+    llrt_op_desc_destroy(&desc);
+  }
+}
+
 Test(grouped_call, results_have_the_form_of_ranks) {
   llrt_tensor rows_d, sums_d, ends = ENDS(3);
   const llrt_tensor a = F16(2, 8, 4, 0), b = F16(3, 3, 4, 6), other = F16(2, 4, 6, 0);

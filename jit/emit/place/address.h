@@ -83,7 +83,7 @@ LLVMValueRef emit_buffer_offset(emitter *e, const emit_place *place, uint64_t ti
                                 int64_t *behind);
 LLVMValueRef emit_buffer_pointer(emitter *e, const emit_place *place, uint64_t tile);
 
-/* ---- emit_experts.c ---- */
+/* ---- emit_experts.c, emit_expert_ends.c ---- */
 
 /* Counts the tiles of all experts, where the grid does; before blocks are decoded. */
 void emit_begin_experts(emitter *e);

@@ -1,10 +1,12 @@
 /* Grouped products (plan_experts): which expert's tile a block has, found in the ends that are in
- * device memory.
+ * device memory (emit_expert_ends.c).
  *
  * A GPU's block begins with a table in shared memory: of each of so many runs of experts, as many
  * as a warp's lanes have entries, the tiles of that run and all before it. A tile's number is found
  * there by halving; in the run, which is one expert where there are no more than entries, by
  * looking at one after the other. The host, whose ends are in its cache, looks at all. */
+#include "jit/emit/place/emit_experts.h"
+
 #include "jit/emit/core/builder.h"
 #include "jit/emit/place/address.h"
 #include "jit/emit/place/index.h"
@@ -13,38 +15,12 @@
 
 /* ---- one expert ---- */
 
-/* ends[i], taken into 0 .. limit; i64. */
-static LLVMValueRef load_end(emitter *e, LLVMValueRef i) {
-  const plan_experts *experts = &e->kernel->experts;
-  LLVMValueRef at = e->ops->global(e, e->args[experts->ends]);
-  at = LLVMBuildGEP2(e->builder, e->i32, at, &i, 1, "");
-  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, e->i32, at, "");
-  LLVMSetAlignment(loaded, 4);
-  loaded = LLVMBuildSExt(e->builder, loaded, e->i64, "");
-  return emit_smaller(e, emit_larger(e, loaded, emit_i64(e, 0)), emit_number(e, &experts->limit));
-}
-
-/* The first position of expert i, 0 <= i < experts, and how many it has. */
-static void load_expert(emitter *e, LLVMValueRef i, LLVMValueRef *first, LLVMValueRef *n) {
-  LLVMValueRef zero = emit_i64(e, 0), before = emit_subtract(e, i, emit_i64(e, 1));
-  LLVMValueRef is_first = LLVMBuildICmp(e->builder, LLVMIntEQ, i, zero, "");
-  LLVMValueRef end = load_end(e, i);
-  *first = emit_choose(e, is_first, zero, load_end(e, emit_larger(e, before, zero)));
-  *n = emit_larger(e, emit_subtract(e, end, *first), zero);
-}
-
-static LLVMValueRef tiles_of(emitter *e, LLVMValueRef n) {
-  int64_t tile = e->kernel->experts.tile;
-  n = emit_add(e, n, emit_i64(e, tile - 1));
-  return LLVMBuildLShr(e->builder, n, emit_i64(e, bits_log2(tile)), "");
-}
-
 /* Tiles of expert i; 0 from the last expert on. */
 static LLVMValueRef tiles_at(emitter *e, LLVMValueRef i) {
   LLVMValueRef count = emit_number(e, &e->kernel->experts.count), first, n;
   LLVMValueRef last = emit_subtract(e, count, emit_i64(e, 1));
-  load_expert(e, emit_smaller(e, i, last), &first, &n);
-  return emit_choose(e, emit_less(e, i, count), tiles_of(e, n), emit_i64(e, 0));
+  expert_positions(e, emit_smaller(e, i, last), &first, &n);
+  return emit_choose(e, emit_less(e, i, count), expert_tiles(e, n), emit_i64(e, 0));
 }
 
 /* ---- a loop over experts ---- */
@@ -77,14 +53,15 @@ static void close_loop(emitter *e, const expert_loop *loop, LLVMValueRef own, LL
 }
 
 /* The expert of a tile, among those from `expert` to `last`, before which there are `tiles`; what
- * is past all is the last one's. *number: of the tile among the expert's. */
+ * is past all is the last one's. *number: of the tile among the expert's; the positions of that one
+ * are the block's. */
 static LLVMValueRef walk_to(emitter *e, LLVMValueRef expert, LLVMValueRef last, LLVMValueRef tiles,
                             LLVMValueRef tile, LLVMValueRef *number) {
   expert_loop loop;
-  LLVMValueRef first, n;
+  LLVMValueRef *n = &e->extent[e->kernel->experts.axis];
   open_loop(e, expert, tiles, &loop);
-  load_expert(e, loop.expert, &first, &n);
-  LLVMValueRef own = tiles_of(e, n);
+  expert_positions(e, loop.expert, &e->experts.first, n);
+  LLVMValueRef own = expert_tiles(e, *n);
   *number = emit_subtract(e, tile, loop.tiles);
   LLVMValueRef here = emit_less(e, *number, own);
   LLVMValueRef ends = LLVMBuildOr(
@@ -153,6 +130,16 @@ static void add_others(emitter *e, LLVMValueRef entry, LLVMValueRef each,
   LLVMPositionBuilderAtEnd(e->builder, done);
 }
 
+/* Tiles of each of the lane's entries, whose experts' ends are given. */
+static void count_given(emitter *e, LLVMValueRef entry, LLVMValueRef each,
+                        LLVMValueRef tiles[PLAN_EXPERT_ENTRIES]) {
+  for (int j = 0; j < PLAN_EXPERT_ENTRIES; j++) {
+    LLVMValueRef at = emit_add(e, entry, emit_i64(e, j));
+    tiles[j] = tiles_at(e, LLVMBuildMul(e->builder, at, each, ""));
+  }
+  add_others(e, entry, each, tiles);
+}
+
 /* The sum of x, i32, of this lane and those before it. */
 static LLVMValueRef scan_lanes(emitter *e, LLVMValueRef x) {
   for (int k = 0; k < e->kernel->lane_bits; k++) {
@@ -172,11 +159,8 @@ static void fill_table(emitter *e) {
   LLVMValueRef each = experts_of_entry(e), tiles[PLAN_EXPERT_ENTRIES];
   LLVMValueRef entry = LLVMBuildZExt(e->builder, e->lane, e->i64, "");
   entry = LLVMBuildMul(e->builder, entry, emit_i64(e, PLAN_EXPERT_ENTRIES), "");
-  for (int j = 0; j < PLAN_EXPERT_ENTRIES; j++) {
-    LLVMValueRef at = emit_add(e, entry, emit_i64(e, j));
-    tiles[j] = tiles_at(e, LLVMBuildMul(e->builder, at, each, ""));
-  }
-  add_others(e, entry, each, tiles);
+  if (e->kernel->experts.sorted) expert_count_sorted(e, entry, each, tiles);
+  else count_given(e, entry, each, tiles);
   LLVMValueRef own = emit_i32(e, 0), until[PLAN_EXPERT_ENTRIES];
   for (int j = 0; j < PLAN_EXPERT_ENTRIES; j++)
     until[j] = own =
@@ -246,19 +230,20 @@ static LLVMValueRef find_expert(emitter *e, LLVMValueRef tile, LLVMValueRef *num
   before = emit_choose(e, LLVMBuildICmp(e->builder, LLVMIntEQ, entry, zero, ""), zero, before);
   LLVMValueRef first = LLVMBuildMul(e->builder, entry, each, "");
   LLVMValueRef until = emit_subtract(e, emit_add(e, first, each), one);
-  return walk_to(e, emit_smaller(e, first, last), emit_smaller(e, until, last), before, tile,
-                 number);
+  LLVMValueRef front = emit_smaller(e, first, last), back = emit_smaller(e, until, last);
+  if (e->kernel->experts.sorted) expert_enter(e, entry, front, back);
+  return walk_to(e, front, back, before, tile, number);
 }
 
 void emit_decode_expert(emitter *e) {
   const plan_experts *experts = &e->kernel->experts;
   if (experts->shared)
     e->upper[experts->of] = find_expert(e, e->upper[experts->digit], &e->upper[experts->digit]);
-  load_expert(e, e->upper[experts->of], &e->experts.first, &e->extent[experts->axis]);
+  else expert_positions(e, e->upper[experts->of], &e->experts.first, &e->extent[experts->axis]);
 }
 
 LLVMValueRef emit_expert_turns(emitter *e) {
-  return tiles_of(e, e->extent[e->kernel->experts.axis]);
+  return expert_tiles(e, e->extent[e->kernel->experts.axis]);
 }
 
 LLVMValueRef emit_expert_offset(const emitter *e, int tensor) {

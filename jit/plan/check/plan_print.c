@@ -180,8 +180,9 @@ static void print_range(const plan_range *range, llrt_text *text) {
 static void print_experts(const plan_kernel *kernel, llrt_text *text) {
   const plan_experts *experts = &kernel->experts;
   if (!experts->used) return;
-  llrt_text_add(text, "  experts: d%d, whose positions along axis %d end where t%d says",
-                experts->of, experts->axis, experts->ends);
+  llrt_text_add(text, "  experts: d%d, whose positions along axis %d %s t%d%s", experts->of,
+                experts->axis, experts->sorted ? "are those of which" : "end where", experts->ends,
+                experts->sorted ? ", sorted, has their numbers" : " says");
   if (experts->shared) llrt_text_add(text, "; d%d counts the tiles of all", experts->digit);
   llrt_text_add(text, "\n");
 }

@@ -95,6 +95,7 @@ typedef struct draft_roles {
   uint32_t grouped;   /* the axis (bit a: axis a) whose positions belong to experts (plan_experts);
                          its   extent and that of axis 0 are not asked before the kernel runs */
   int ends;           /* grouped: the tensor of the experts' ends */
+  bool sorted;        /* grouped: it has each position's expert in place of the ends */
   bool refined_only;  /* where the storages have no common refinement there is no kernel: the
                          operation is done in several stages */
 } draft_roles;

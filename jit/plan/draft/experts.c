@@ -35,7 +35,9 @@ static llrt_status find_strides(const draft *d, plan_experts *experts) {
   const plan_kernel *kernel = d->kernel;
   for (int t = 0; t < kernel->n_tensors; t++) {
     plan_number *stride = &experts->stride[t];
-    if (draft_is_dropped(d, t, experts->axis) || is_indexed(kernel, t, experts->digit)) continue;
+    if (draft_is_dropped(d, t, experts->axis) || is_indexed(kernel, t, experts->digit) ||
+        t == experts->ends)
+      continue;
     if (!plan_axis_stride(kernel, t, experts->axis, stride))
       return llrt_error(LLRT_UNSUPPORTED,
                         "the %s of a grouped product: experts' positions are not one stride apart",
@@ -60,6 +62,7 @@ llrt_status draft_experts(draft *d) {
                             .digit = (uint8_t)digit,
                             .of = (uint8_t)of,
                             .ends = (uint8_t)d->roles.ends,
+                            .sorted = d->roles.sorted,
                             .tile = (int64_t)1 << kernel->digit[digit].bits,
                             .most = {.arg = -1}};
   LLRT_TRY(draft_number(d, PLAN_ARG_CEIL, DOT_EXPERT_AXIS, 0, 1, &experts->count));

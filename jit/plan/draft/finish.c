@@ -66,7 +66,8 @@ void draft_finish(plan_kernel *kernel) {
   if (kernel->experts.shared && !kernel->target.simd_lanes) {
     kernel->experts.table = (kernel->launch.shared_bytes + 15) & -16;
     kernel->launch.shared_bytes =
-        kernel->experts.table + (4 * PLAN_EXPERT_ENTRIES << kernel->lane_bits);
+        kernel->experts.table +
+        (4 * PLAN_EXPERT_ENTRIES << (kernel->lane_bits + kernel->experts.sorted));
   }
   plan_cost_kernel(kernel);
   if (!kernel->flat) kernel->launch.block_bytes = kernel->cost.tile_bytes;

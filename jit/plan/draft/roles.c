@@ -29,6 +29,7 @@ void draft_set_roles(draft *d) {
     if (dot_grouped_axis(&desc->dot) >= 0) {
       roles->grouped = 1u << dot_grouped_axis(&desc->dot);
       roles->ends = dot_tensor(&desc->dot, LLRT_DOT_ENDS);
+      roles->sorted = dot_is_sorted(&desc->dot);
     }
     roles->group = desc->dot.group;
     roles->results = PLAN_DESTINATION + 1;

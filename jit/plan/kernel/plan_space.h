@@ -68,8 +68,10 @@ typedef struct plan_experts {
   uint8_t digit;     /* the axis's */
   uint8_t of;        /* the digit that numbers experts */
   uint8_t ends;      /* tensor */
+  bool sorted;       /* it has each position's expert, and the kernel looks for the ends there */
   int64_t tile;      /* shared: positions of a tile */
-  int32_t table;     /* shared, GPU: where the table of tiles lies in shared memory, bytes */
+  int32_t table;     /* shared, GPU: where the table of tiles lies in shared memory, bytes; sorted:
+                        behind it that of ends */
   plan_number count; /* experts */
   plan_number limit; /* positions of the axis, of all experts */
   plan_number most;  /* shared: tiles that there may be */

@@ -292,6 +292,11 @@ int dot_grouped_axis(const op_dot *dot) {
   return dot->group[d][DOT_EXPERT_AXIS] == LLRT_GROUP_ALL ? DOT_GROUPED_M : DOT_GROUPED_K;
 }
 
+bool dot_is_sorted(const op_dot *dot) {
+  int ends = dot_tensor(dot, LLRT_DOT_ENDS);
+  return ends >= 0 && dot->group[ends][DOT_EXPERT_AXIS] == LLRT_GROUP_ALL;
+}
+
 llrt_dot_role dot_role(uint32_t roles, int tensor) {
   int role = 0;
   for (int before = 0; role < LLRT_DOT_ROLES; role++) {

@@ -96,6 +96,9 @@ llrt_dot_role dot_role(uint32_t roles, int tensor);
  * belong to them, M where D lacks that of experts, else K; -1: it is none. */
 #define DOT_EXPERT_AXIS 0
 int dot_grouped_axis(const op_dot *dot);
+/* Of a grouped product: whether it has each position's expert, sorted, in place of experts' ends.
+ */
+bool dot_is_sorted(const op_dot *dot);
 #define DOT_GROUPED_RANK 4 /* experts, M, N, K */
 #define DOT_GROUPED_M 1
 #define DOT_GROUPED_K 3

@@ -91,7 +91,23 @@ static void work_of_warps(emitter *e, int first_step, int n) {
   LLVMValueRef warp = e->warp;
   for (int part = 0; part * e->kernel->producers < other_warps(e); part++) {
     e->warp = warp_of_part(e, part);
+    e->kept.part = part;
     emit_steps(e, first_step, n);
+  }
+  e->warp = warp;
+}
+
+/* Rows that an index gathers are the same in every turn of the walk along them: what says which is
+ * read once, before it. */
+static void keep_copied_rows(emitter *e, int at) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef warp = e->warp;
+  for (int part = 0; part * kernel->producers < other_warps(e); part++) {
+    e->warp = warp_of_part(e, part);
+    e->kept.part = part;
+    for (int i = at + 1; i <= at + kernel->step[at].body; i++)
+      if (kernel->step[i].kind == PLAN_COPY && !kernel->step[i].box)
+        emit_keep_copied_rows(e, &kernel->step[i]);
   }
   e->warp = warp;
 }
@@ -211,6 +227,13 @@ static void fill_and_work(emitter *e, int at, emit_walked *walked) {
   work_on_landed(e, landed, end);
 }
 
+static bool kernel_gathers(const plan_kernel *kernel) {
+  bool gathers = false;
+  for (int i = 0; i < kernel->n_indices; i++)
+    gathers |= kernel->experts.used && !kernel->index[i].uniform;
+  return gathers;
+}
+
 /* The walk that comes, of which these do PLAN_PRODUCE, number `at`. */
 static void emit_producers(emitter *e, int at) {
   emit_walked walked = {.grid = e->grid};
@@ -224,6 +247,7 @@ static void emit_producers(emitter *e, int at) {
   for (int i = 0; landed >= 0 && i < e->kernel->step[landed].turns; i++)
     copy_boxes_early(e, at, &walked, i);
   emit_bring_together(e);
+  if (kernel_gathers(e->kernel)) keep_copied_rows(e, at);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "produce");
   LLVMBasicBlockRef body = emit_new_block(e, "fill"), done = emit_new_block(e, "produced");
   LLVMBuildBr(e->builder, head);
@@ -244,6 +268,7 @@ static void emit_producers(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, done);
   LLVMValueRef last = LLVMBuildSub(e->builder, emit_turn_number(e), emit_i32(e, 1), "");
   for (int i = PLAN_COPIES_LAG - 1; i >= 0 && tell; i--) tell_filled(e, last, i);
+  e->kept = (emit_kept){0};
   e->walked = NULL;
   e->grid = walked.grid;
   memcpy(e->upper, upper, sizeof upper);

@@ -53,6 +53,18 @@ typedef struct emit_spot {
 
 #define EMIT_MAX_SPOTS 32 /* remembered at a time */
 
+/* Values of indices that every turn of a walk wants, read before it. */
+#define EMIT_MAX_KEPT 32
+typedef struct emit_kept {
+  int part; /* of a producer's work (emit_roles.c): its parts want values of their own */
+  int n;
+  struct {
+    int index, part;
+    uint64_t key; /* as emit_spot.key */
+    emit_index_value read;
+  } value[EMIT_MAX_KEPT];
+} emit_kept;
+
 /* Neighbouring values of an index, loaded by one access. */
 #define EMIT_GROUP_VALUES 4
 typedef struct emit_index_group {
@@ -201,6 +213,7 @@ struct emitter {
   uint32_t ignored_bounds; /* bit i: this step's masks leave bound i out */
   bool interior;           /* only blocks inside every bound come here */
   emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices, by number */
+  emit_kept kept;
   LLVMValueRef extent[LLRT_MAX_RANK]; /* i64: by axis, from device memory; NULL: it is not there */
   const emit_walked *walked;          /* NULL outside walks */
   const emit_turned *turned;          /* NULL outside the walk of a turned loop */

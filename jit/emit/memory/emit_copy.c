@@ -4,6 +4,7 @@
 #include "jit/emit/core/builder.h"
 #include "jit/emit/memory/emit_memory.h"
 #include "jit/emit/place/address.h"
+#include "jit/emit/place/index.h"
 #include "jit/emit/place/place.h"
 
 #include "base/bits.h"
@@ -12,6 +13,17 @@
 #include "layout/f2.h"
 
 #include <assert.h>
+
+void emit_keep_copied_rows(emitter *e, const plan_step *step) {
+  const plan_value *value = &e->kernel->value[step->in];
+  plan_value spread;
+  emit_place from = {0};
+  plan_value_spread(e->kernel, value, &spread);
+  emit_place_tensor(e, &spread, step->tensor, &from);
+  if (!from.indexed) return;
+  for (uint64_t index = 0; index < 1ull << plan_value_bits(value, PLAN_REGISTER); index++)
+    emit_keep_values(e, &from, f2_apply(plan_value_columns(&spread, PLAN_REGISTER), index));
+}
 
 void emit_copy_step(emitter *e, const plan_step *step) {
   const plan_value *value = &e->kernel->value[step->in];

@@ -16,6 +16,8 @@ void emit_matrix_word(emitter *e, const plan_step *step, int w);
 void emit_overhang_step(emitter *e, const plan_step *step); /* emit_overhang.c: LOAD, STORE */
 void emit_load_front(emitter *e, const plan_step *step);    /* emit_front.c */
 void emit_copy_step(emitter *e, const plan_step *step);     /* emit_copy.c */
+/* What says which rows the step copies, before the walk that it is in: emit_keep_values. */
+void emit_keep_copied_rows(emitter *e, const plan_step *step);
 /* emit_box.c: the copies of a step by tensor maps, which tell `barrier` as they arrive. */
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier);
 /* How many bytes such copies of a PLAN_PRODUCE, step `at`, bring. */

@@ -153,6 +153,52 @@ static emit_index_value read_grouped(emitter *e, int number, emit_place *place, 
   return check_value(e, index, group->value[inside], NULL);
 }
 
+/* ---- values that are kept ---- */
+
+static uint64_t kept_key(const emitter *e, int number, uint64_t tile) {
+  return f2_apply(e->kernel->space.column, tile) &
+         plan_axes_bits(e->kernel, e->kernel->index[number].axes);
+}
+
+static bool find_kept(const emitter *e, int number, uint64_t tile, emit_index_value *read) {
+  const uint64_t key = e->kept.n > 0 ? kept_key(e, number, tile) : 0;
+  for (int i = 0; i < e->kept.n; i++) {
+    if (e->kept.value[i].index != number || e->kept.value[i].part != e->kept.part ||
+        e->kept.value[i].key != key)
+      continue;
+    *read = e->kept.value[i].read;
+    return true;
+  }
+  return false;
+}
+
+/* Whether turns of the walk choose values of the index. */
+static bool is_walked(const plan_kernel *kernel, const plan_index *index) {
+  bool walked = false;
+  for (int i = 0; i < kernel->walk.n_places; i++) {
+    const int digit = kernel->walk.place[i].digit,
+              axis = digit < 0 ? -1 : kernel->digit[digit].axis;
+    walked |= axis < 0 || index->axes >> axis & 1;
+  }
+  return walked;
+}
+
+void emit_keep_values(emitter *e, const emit_place *place, uint64_t tile) {
+  for (int i = 0; i < e->kernel->n_indices; i++) {
+    const plan_index *index = &e->kernel->index[i];
+    emit_index_value read;
+    if (index->tensor != place->tensor || index->uniform || is_walked(e->kernel, index) ||
+        e->kept.n == EMIT_MAX_KEPT || find_kept(e, i, tile, &read))
+      continue;
+    read = read_value(e, index, place->value, tile);
+    const int n = e->kept.n++;
+    e->kept.value[n].index = i;
+    e->kept.value[n].part = e->kept.part;
+    e->kept.value[n].key = kept_key(e, i, tile);
+    e->kept.value[n].read = read;
+  }
+}
+
 /* An int32 of device memory, taken into 0 .. limit. */
 static LLVMValueRef load_extent(emitter *e, const plan_device_extent *extent) {
   LLVMValueRef at = e->ops->global(e, emit_number(e, &extent->address));
@@ -219,7 +265,9 @@ void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_inde
   for (int i = 0; i < e->kernel->n_indices; i++) {
     const plan_index *index = &e->kernel->index[i];
     if (index->tensor != place->tensor) continue;
-    emit_index_value read = index->uniform ? e->index[i] : read_grouped(e, i, place, tile);
+    emit_index_value read;
+    if (index->uniform) read = e->index[i];
+    else if (!find_kept(e, i, tile, &read)) read = read_grouped(e, i, place, tile);
     terms->value = read.value;
     bool leaves_out = plan_leaves_out(index);
     bool settled = plan_ends_block(index); /* by PLAN_IF_PRESENT */

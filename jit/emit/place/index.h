@@ -16,4 +16,8 @@ void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_inde
 /* PLAN_REPORT: writes to an index's report where one of its values is out of range. */
 void emit_report_step(emitter *e, const plan_step *step);
 
+/* Reads the values that choose the place's element at `tile`, where no turn of a walk does, for all
+ * turns behind: e->kept. */
+void emit_keep_values(emitter *e, const emit_place *place, uint64_t tile);
+
 #endif

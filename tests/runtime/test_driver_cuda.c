@@ -192,6 +192,13 @@ Test(driver_cuda, link_load_launch) {
   cr_expect_eq(driver->args[1], UINT64_MAX);
   cr_expect_eq(driver->cluster, 0);
   cr_expect(!driver->early);
+  launch.room_bytes = 50000; /* it has more than that */
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK);
+  cr_expect(driver->shared_bytes == 60000 && driver->dynamic_shared == 60000);
+  launch.room_bytes = 100000;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK);
+  cr_expect(driver->shared_bytes == 100000 && driver->dynamic_shared == 100000);
+  launch.room_bytes = 0;
   launch.early = true; /* stages of targets that do not wait for each other do not overlap */
   cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK);
   cr_expect(!driver->early);

@@ -243,26 +243,28 @@ static int count_weights(const rows *r) {
   return n - rows_loaded_first(r, NULL);
 }
 
-/* Whether a thread of so many blocks has two registers for each element that it holds, and a few:
- * with fewer ptxas spills. In clusters the rows that are under way are worth that. */
+/* Whether a thread of so many blocks has two registers for each element that it holds, a quarter of
+ * one for each weight but the first, and a few: with fewer ptxas spills. In clusters the rows that
+ * are under way are worth that. Threads are dealt registers by eights. */
 static bool have_registers(const rows *r, int blocks) {
-  enum { UNIT_REGISTERS = 1 << 16, OTHERS = 6 };
+  enum { UNIT_REGISTERS = 1 << 16, DEALT = 8, OTHERS = 6 };
   const plan_kernel *kernel = r->d.kernel;
   int thread_bits = kernel->lane_bits + kernel->warp_bits;
   int elements = 1 << bits_max(r->d.tile_bits - thread_bits, 0);
-  return kernel->cluster_bits || (UNIT_REGISTERS >> thread_bits) / blocks >= 2 * elements + OTHERS;
+  int wanted = 2 * elements + elements / 4 * bits_max(count_weights(r) - 1, 0) + OTHERS;
+  int registers = (UNIT_REGISTERS >> thread_bits) / blocks;
+  return kernel->cluster_bits || registers - registers % DEALT >= wanted;
 }
 
 /* Blocks that a multiprocessor has registers for: where a thread has more, fewer rows are under
- * way. Several weights want theirs, too. Walks that overhang rows have a number of their own
- * (backends). */
+ * way. Walks that overhang rows have a number of their own (backends). */
 static int blocks_of_unit(const rows *r) {
   const plan_kernel *kernel = r->d.kernel;
   const plan_tuning *tuning = kernel->target.tuning;
   int threads = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
   int wanted = r->program->reduced ? tuning->rows_unit_threads : tuning->rows_flat_unit_threads;
   int blocks = (wanted + threads - 1) / threads;
-  if (!r->resident || r->turns || count_weights(r) >= 2) return 0;
+  if (!r->resident || r->turns) return 0;
   while (blocks > 1 && !have_registers(r, blocks)) blocks--;
   return blocks;
 }

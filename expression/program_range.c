@@ -3,6 +3,11 @@
 #include "base/bits.h"
 #include "expression/operators.h"
 
+#include <math.h>
+#include <string.h>
+
+enum { DEPTH = 8 }; /* ends programs whose nodes use each other many times */
+
 /* Node `at` is x - max(x) or a maximum of more: no more than 0. */
 static bool is_below_largest(const expr_program *program, int at) {
   const program_node *node = &program->node[at];
@@ -35,8 +40,7 @@ static int sum_of(int a, int b) {
   return a == PROGRAM_ANY_SIZE || b == PROGRAM_ANY_SIZE ? PROGRAM_ANY_SIZE : a + b;
 }
 
-/* Rounded, a value is no more than a power of two that it was no more than before. Depth ends
- * programs whose nodes use each other many times. */
+/* Rounded, a value is no more than a power of two that it was no more than before. */
 static int most(const expr_program *program, int at, int depth) {
   const program_node *node = &program->node[at];
   int own = PROGRAM_ANY_SIZE, of[3] = {own, own, own};
@@ -63,10 +67,7 @@ static int most(const expr_program *program, int at, int depth) {
   }
 }
 
-int program_most(const expr_program *program, int node) {
-  enum { DEPTH = 8 };
-  return most(program, node, DEPTH);
-}
+int program_most(const expr_program *program, int node) { return most(program, node, DEPTH); }
 
 bool program_is_positive(const expr_program *program, int at) {
   const program_node *node = &program->node[at];
@@ -78,4 +79,119 @@ bool program_is_positive(const expr_program *program, int at) {
   case EXPR_MULTIPLY: return node->arg[0] == node->arg[1];
   default: return false;
   }
+}
+
+/* ---- quotients ---- */
+
+/* A constant of f32 that is not NaN. */
+static bool is_number(const expr_program *program, int at, float *x) {
+  const program_node *node = &program->node[at];
+  uint32_t code = (uint32_t)node->bits;
+  if (node->op != EXPR_NUMBER || node->type != LLRT_F32) return false;
+  memcpy(x, &code, sizeof *x);
+  return !isnan(*x);
+}
+
+static int most_over(const expr_program *program, int x, int at, int depth);
+
+/* Of a value times a number, or divided by one: rounding takes half of it at most. */
+static int scaled_over(const expr_program *program, int x, int value, int number, bool divided,
+                       int depth) {
+  float factor;
+  if (!is_number(program, number, &factor) || !(factor > 0) || isinf(factor))
+    return PROGRAM_ANY_SIZE;
+  int log2 = ilogbf(factor); /* of the largest power of two that is no more */
+  return sum_of(most_over(program, x, value, depth), divided ? log2 + 2 : 1 - log2);
+}
+
+static int most_over(const expr_program *program, int x, int at, int depth) {
+  const program_node *node = &program->node[at];
+  if (depth == 0 || node->type != LLRT_F32) return PROGRAM_ANY_SIZE;
+  int first = node->arg[0], second = node->arg[1];
+  switch (node->op) {
+  case EXPR_ABS: return first == x ? 0 : PROGRAM_ANY_SIZE;
+  case EXPR_MAX: return most_over(program, x, first, depth - 1);
+  case EXPR_MAXIMUM:
+    return bits_min(most_over(program, x, first, depth - 1),
+                    most_over(program, x, second, depth - 1));
+  case EXPR_DIVIDE: return scaled_over(program, x, first, second, true, depth - 1);
+  case EXPR_MULTIPLY:
+    return bits_min(scaled_over(program, x, first, second, false, depth - 1),
+                    scaled_over(program, x, second, first, false, depth - 1));
+  case EXPR_CAST: /* which halves at most, and has numbers as large as f32 */
+    if (node->from != LLRT_F32 ||
+        (node->through && node->through != LLRT_E8M0 && node->through != LLRT_BF16))
+      return PROGRAM_ANY_SIZE;
+    return sum_of(most_over(program, x, first, depth - 1), 1);
+  default: return PROGRAM_ANY_SIZE;
+  }
+}
+
+int program_most_over(const expr_program *program, int x, int y) {
+  return most_over(program, x, y, DEPTH);
+}
+
+bool program_is_power(const expr_program *program, int at) {
+  const program_node *node = &program->node[at];
+  return node->type == LLRT_F32 && ((node->op == EXPR_CAST && node->through == LLRT_E8M0) ||
+                                    (node->op == EXPR_TENSOR && node->from == LLRT_E8M0));
+}
+
+/* Types of which no number but 0 is below 2^-24. */
+static bool is_coarse_type(llrt_dtype type) {
+  switch (type) {
+  case LLRT_F16:
+  case LLRT_E4M3:
+  case LLRT_E5M2:
+  case LLRT_E4M3FNUZ:
+  case LLRT_E5M2FNUZ:
+  case LLRT_E2M1:
+  case LLRT_I32:
+  case LLRT_I16:
+  case LLRT_I8:
+  case LLRT_I4:
+  case LLRT_U16:
+  case LLRT_U8:
+  case LLRT_U4: return true;
+  default: return false;
+  }
+}
+
+static bool is_coarse(const expr_program *program, int at, int depth);
+
+/* Of one use of value `at`. A limit of some size is met, or is not, by all of them alike. */
+static bool is_coarse_use(const expr_program *program, const program_node *use, int at, int depth) {
+  int number = (int)(use - program->node);
+  float limit;
+  switch (use->op) {
+  case EXPR_CAST: return is_coarse_type((llrt_dtype)(use->through ? use->through : use->type));
+  case EXPR_ROUND: return is_coarse(program, number, depth);
+  case EXPR_MAXIMUM:
+  case EXPR_MINIMUM:
+    if (!is_number(program, use->arg[use->arg[0] == at], &limit)) return false;
+    return fabsf(limit) >= 0x1p-20f && is_coarse(program, number, depth);
+  default: return false;
+  }
+}
+
+static bool is_coarse(const expr_program *program, int at, int depth) {
+  int uses = 0;
+  if (depth == 0) return false;
+  for (int i = at + 1; i < program->n_nodes; i++) {
+    const program_node *use = &program->node[i];
+    bool own = false;
+    for (int k = 0; k < use->n_args; k++) own |= use->arg[k] == at;
+    if (own && !is_coarse_use(program, use, at, depth - 1)) return false;
+    uses += own;
+  }
+  for (int t = 0; t < program->n_tensors; t++) {
+    if (!program->tensor[t].output || program->tensor[t].node != at) continue;
+    if (!is_coarse_type((llrt_dtype)program->tensor[t].store)) return false;
+    uses++;
+  }
+  return uses > 0;
+}
+
+bool program_is_coarse(const expr_program *program, int node) {
+  return program->node[node].type == LLRT_F32 && is_coarse(program, node, DEPTH);
 }

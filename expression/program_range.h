@@ -11,4 +11,13 @@ int program_most(const expr_program *program, int node);
 /* Whether the value is known to be +0, larger, or NaN. */
 bool program_is_positive(const expr_program *program, int node);
 
+/* The least k found with |x| <= 2^k y wherever y is a normal number; PROGRAM_ANY_SIZE: none is
+ * known. So is y a maximum of |x| along an axis, times a number: a scale. */
+int program_most_over(const expr_program *program, int x, int y);
+/* Whether the value is a power of two, or NaN. */
+bool program_is_power(const expr_program *program, int node);
+/* Whether all that uses the value makes the same of it and of any other of its sign where both are
+ * below 2^-30: what is rounded to types without numbers so small. */
+bool program_is_coarse(const expr_program *program, int node);
+
 #endif

@@ -232,19 +232,29 @@ static LLVMValueRef order_of(const emitter *e, LLVMValueRef x, bool positive) {
   return LLVMBuildAdd(e->builder, code, emit_i32(e, -1), "");
 }
 
-/* Whether no |x| but 0 is below LEAST_X, none above MOST_X; bounded: no x ever is. NaN is neither:
- * its quotient is one. */
-static LLVMValueRef are_moderate(const two_ways *w, bool bounded, bool positive) {
+/* Whether no |x| but 0 is below LEAST_X. */
+static LLVMValueRef are_large(const two_ways *w, bool positive) {
   const emitter *e = w->e;
   const int64_t least = ((int64_t)(ilogb(LEAST_X) + 127) << (positive ? 23 : 24)) - 1;
-  LLVMValueRef low = NULL, high = NULL;
-  for (int i = 0; i < w->n; i++) {
-    low = joined(e, "llvm.umin", low, order_of(e, w->x[i], positive));
-    if (!bounded) high = joined(e, "llvm.maxnum", high, size_of(e, w->x[i]));
-  }
-  LLVMValueRef moderate = LLVMBuildICmp(e->builder, LLVMIntUGE, low, emit_i32(e, least), "");
-  if (bounded) return moderate;
-  return LLVMBuildAnd(e->builder, moderate, at_most(e, LLVMRealULE, high, MOST_X), "");
+  LLVMValueRef low = NULL;
+  for (int i = 0; i < w->n; i++) low = joined(e, "llvm.umin", low, order_of(e, w->x[i], positive));
+  return LLVMBuildICmp(e->builder, LLVMIntUGE, low, emit_i32(e, least), "");
+}
+
+/* Whether no |x| is above MOST_X. NaN is not: its quotient is one. */
+static LLVMValueRef are_small(const two_ways *w) {
+  LLVMValueRef high = NULL;
+  for (int i = 0; i < w->n; i++) high = joined(w->e, "llvm.maxnum", high, size_of(w->e, w->x[i]));
+  return at_most(w->e, LLVMRealULE, high, MOST_X);
+}
+
+/* What the step says of x needs no look. Of small |x| the short way may miss the last bit, but
+ * neither the sign nor 2^-38. */
+static LLVMValueRef are_moderate(const two_ways *w, const plan_step *step) {
+  LLVMBuilderRef b = w->e->builder;
+  LLVMValueRef moderate = LLVMConstInt(w->e->i1, 1, false);
+  if (!step->coarse) moderate = are_large(w, step->positive);
+  return step->bounded ? moderate : LLVMBuildAnd(b, moderate, are_small(w), "");
 }
 
 static LLVMValueRef is_moderate_divisor(const emitter *e, LLVMValueRef y) {
@@ -267,11 +277,22 @@ static LLVMValueRef quotient(const two_ways *w, int i) {
   return LLVMBuildFDiv(w->e->builder, w->x[i], w->y[w->divisor[i]], "");
 }
 
+/* By powers of two: their inverses are exact, and a product is rounded once, whatever it is. */
+static void divide_by_powers(two_ways *w, LLVMValueRef *made) {
+  LLVMBuilderRef b = w->e->builder;
+  for (int i = 0; i < w->n_divisors; i++) w->r[i] = LLVMBuildFDiv(b, real(w->e, 1), w->y[i], "");
+  for (int i = 0; i < w->n; i++) made[i] = LLVMBuildFMul(b, w->x[i], w->r[w->divisor[i]], "");
+}
+
 bool emit_quotients(emitter *e, const plan_step *step, int n, const LLVMValueRef *x, int n_divisors,
                     const LLVMValueRef *y, const int *divisor, LLVMValueRef *made) {
   two_ways w = {.e = e, .n = n, .x = x, .y = y, .divisor = divisor, .n_divisors = n_divisors};
   if (emit_is_host(e) || n < MANY * n_divisors) return false;
-  LLVMValueRef moderate = are_moderate(&w, step->bounded, step->positive);
+  if (step->power) {
+    divide_by_powers(&w, made);
+    return true;
+  }
+  LLVMValueRef moderate = are_moderate(&w, step);
   for (int i = 0; i < n_divisors; i++) {
     w.r[i] = LLVMBuildFDiv(e->builder, real(e, 1), y[i], "");
     w.minus_r[i] = LLVMBuildFNeg(e->builder, w.r[i], "");

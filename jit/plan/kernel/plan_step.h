@@ -236,6 +236,8 @@ typedef enum plan_matrix_kind {
 /* What each kind reads stands at it in plan_step_kind; what a field is for, here. A field that no
  * kind in front of the colon has is 0. */
 #define PLAN_BOUNDED 66
+#define PLAN_BOUNDED_OVER \
+  42 /* log2 of how many times a number that no short quotient has above it */
 typedef struct plan_step {
   uint8_t kind;                       /* plan_step_kind */
   uint8_t in, out;                    /* values */
@@ -337,8 +339,11 @@ typedef struct plan_step {
   uint8_t operands;   /* APPLY: how many of in, second, with it takes: 0 to 3 */
   uint8_t through;    /* APPLY of CAST: llrt_dtype that it rounds to on the way; 0: none */
   uint8_t rounding;   /* APPLY of CAST through e8m0: expr_rounding */
-  bool bounded;       /* APPLY of DIVIDE: whatever tensors hold, no |in| is above 2^PLAN_BOUNDED */
+  bool bounded;       /* APPLY of DIVIDE: whatever tensors hold, no |in| is above 2^PLAN_BOUNDED,
+                         or above 2^PLAN_BOUNDED_OVER times `second`, where that is normal */
   bool positive;      /* APPLY of DIVIDE, likewise: `in` is +0, larger, or NaN */
+  bool power;         /* APPLY of DIVIDE: `second` is a power of two, or NaN */
+  bool coarse;        /* APPLY of DIVIDE: of quotients below 2^-30 only the sign counts */
   plan_number number; /* APPLY of NUMBER: its code, in type `type` */
 } plan_step;
 

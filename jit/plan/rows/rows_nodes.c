@@ -54,6 +54,16 @@ static llrt_status scalar_node(rows *r, const program_node *node, int *value) {
   return rows_number(r, (llrt_dtype)node->type, number, value);
 }
 
+/* Of a quotient. */
+static void what_is_known(const expr_program *program, int number, plan_step *step) {
+  int x = program->node[number].arg[0], y = program->node[number].arg[1];
+  step->bounded = program_most(program, x) <= PLAN_BOUNDED ||
+                  program_most_over(program, x, y) <= PLAN_BOUNDED_OVER;
+  step->positive = program_is_positive(program, x);
+  step->power = program_is_power(program, y);
+  step->coarse = program_is_coarse(program, number);
+}
+
 static llrt_status make(rows *r, int number) {
   const program_node *node = &r->program->node[number];
   int *value = &r->value[number];
@@ -80,10 +90,7 @@ static llrt_status make(rows *r, int number) {
   if (node->n_args > 0) step.in = (uint8_t)r->value[node->arg[0]];
   if (node->n_args > 1) step.second = (uint8_t)r->value[node->arg[1]];
   if (node->n_args > 2) step.with = (uint8_t)r->value[node->arg[2]];
-  if (node->op == EXPR_DIVIDE) {
-    step.bounded = program_most(r->program, node->arg[0]) <= PLAN_BOUNDED;
-    step.positive = program_is_positive(r->program, node->arg[0]);
-  }
+  if (node->op == EXPR_DIVIDE) what_is_known(r->program, number, &step);
   return rows_apply(r, step, rows_bits_of(r, node->axes), value);
 }
 

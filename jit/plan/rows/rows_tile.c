@@ -227,8 +227,16 @@ static void gpu_roles(tiler *w) {
     fill(w, PLAN_REGISTER, walk_bits(w, w->vector), w->reduced);
     fill(w, PLAN_WARP, tuning->rows_walk_warp_bits - w->fewer, w->reduced);
   }
-  fill(w, PLAN_WARP, w->reduced ? tuning->rows_warp_bits : tuning->rows_flat_warp_bits, kept);
-  fill(w, PLAN_REGISTER, w->reduced ? tuning->rows_thread_bits : tuning->rows_flat_bits, kept);
+  if (w->reduced) {
+    fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);
+    fill(w, PLAN_REGISTER, tuning->rows_thread_bits - fewer_elements(w->r), kept);
+    return;
+  }
+  /* Of one tensor a thread takes twice as many elements, whose accesses are as much under way as
+   * those of two tensors, and pay for the thread; the tile is the same. */
+  int lone = rows_loaded_first(w->r, NULL) == 1;
+  fill(w, PLAN_WARP, tuning->rows_flat_warp_bits - lone, kept);
+  fill(w, PLAN_REGISTER, tuning->rows_flat_bits + lone, kept);
 }
 
 static bool has_scans(const expr_program *program) {

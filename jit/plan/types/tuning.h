@@ -167,8 +167,9 @@
     "evenly", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_flat_bits, "log2 elements", \
-    "of a thread of an expression without rows: more are under way, and more of a tile lies " \
-    "beyond the ends of short axes", \
+    "of a thread of an expression without rows, one more where a single tensor has all axes: " \
+    "more " \
+    "are under way, and more of a tile lies beyond the ends of short axes", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_thread_bits, "log2 elements", "of a thread of rows of which several lie in a block", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \

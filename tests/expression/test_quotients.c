@@ -1,0 +1,156 @@
+/* Quotients of many numbers by few, which GPUs make in a short way where the program tells that
+ * they may (expression/program_range.c): bit for bit those of the host, which divides. */
+#include "expression/program_range.h"
+#include "tests/expression/compute_trial.h"
+
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what the program tells ---- */
+
+typedef struct fact {
+  const char *text; /* its only quotient with a tensor above is what is asked about */
+  bool over, power, coarse;
+} fact;
+
+static const fact facts[] = {
+    {"(x[t n]) -> (q[t n]: e4m3) { q = x / (maximum(max(abs(x), n), 1e-10) / 448) }", true, false,
+     true},
+    {"(x[t n]) -> (q[t n]: i8) { q = i8(round(x / (max(abs(x), n) * 0.5))) }", true, false, true},
+    {"(x[t n]) -> (q[t n]: f32) { q = x / (maximum(max(abs(x), n), 1e-10) / 448) }", true, false,
+     false},
+    {"(x[t n]) -> (q[t n]: e4m3) { q = x / max(x, n) }", false, false, true},
+    {"(x[t n]) -> (q[t n]: e4m3) { q = x / (max(abs(x), n) * 1e-20) }", false, false, true},
+    {"(x[t n]) -> (q[t n]: e4m3) { q = x / e4m3(max(abs(x), n)) }", false, false, true},
+    {"(x[t n]) -> (q[t n]: bf16) { q = x / e8m0(max(abs(x), n), round=up) }", true, true, false},
+    {"(x[t n], s[t]) -> (q[t n]: e4m3) { q = x / s }", false, false, true},
+    /* floor tells a small number from 0, and so does what is added to it */
+    {"(x[t n], s[t]) -> (q[t n]: i8) { q = i8(floor(x / s)) }", false, false, false},
+    {"(x[t n], s[t]) -> (q[t n]: e4m3) { q = x / s * 1e30 }", false, false, false},
+    {"(x[t n], s[t]) -> (q[t n]: e4m3) { q = minimum(x / s, 1e-30) }", false, false, false},
+    {"(x[t n], s[t]) -> (q[t n]: e4m3) { q = minimum(maximum(x / s, -448), 448) }", false, false,
+     true},
+    {"(x[t n], s[t]) -> (q[t n]: e4m3, y[t n]: f32) { q = x / s; y = x / s }", false, false, false},
+};
+
+static void check_fact(const fact *f) {
+  llrt_expr *expr;
+  llrt_dtype types[4];
+  int32_t ranks[4];
+  static expr_program program;
+  int at = -1;
+  cr_assert_eq(llrt_expr_parse(f->text, &expr), LLRT_OK, "%s", llrt_last_error());
+  for (int t = 0; t < expr->n_tensors; t++) {
+    types[t] = expr->tensor[t].dtype ? (llrt_dtype)expr->tensor[t].dtype : LLRT_F32;
+    ranks[t] = expr->tensor[t].n_dims;
+  }
+  cr_assert_eq(program_make(expr, types, ranks, &program), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < program.n_nodes; i++)
+    if (program.node[i].op == EXPR_DIVIDE && program.node[program.node[i].arg[0]].op == EXPR_TENSOR)
+      at = i;
+  cr_assert_geq(at, 0, "%s", f->text);
+  int x = program.node[at].arg[0], y = program.node[at].arg[1];
+  cr_expect_eq(program_most_over(&program, x, y) < 42, f->over, "%s: over", f->text);
+  cr_expect_eq(program_is_power(&program, y), f->power, "%s: power", f->text);
+  cr_expect_eq(program_is_coarse(&program, at), f->coarse, "%s: coarse", f->text);
+  llrt_expr_destroy(&expr);
+}
+
+Test(quotients, facts) {
+  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) check_fact(&facts[i]);
+}
+
+/* ---- bits ---- */
+
+enum { ROWS = 256, LENGTH = 64, ALL = ROWS * LENGTH, MOST_BYTES = 4 * ALL };
+
+typedef struct quotients {
+  const char *text;
+  llrt_dtype type[2]; /* of s, where it is an input, and of q */
+} quotients;
+
+/* Rows of one size each, from the least subnormal number to the largest, with some of any less,
+ * zeros of both signs, and here and there an infinity or NaN. */
+static void fill(float *x) {
+  uint32_t state = 1;
+  for (int i = 0; i < ALL; i++) {
+    state = state * 1664525u + 1013904223u;
+    uint32_t row = (uint32_t)(i / LENGTH), code = (row << 23 | state >> 9) ^ (state << 31);
+    if (i % 7 == 0) code = (state & 0x807fffffu) | (state >> 23) % (row + 1) << 23;
+    if (i % 11 == 0) code = state & 0x80000000u;
+    if (i % 13 == 0) code = (state & 0x80000000u) | (state >> 20);
+    if (row % 8 && (code >> 23 & 255) == 255) code ^= 1u << 30;
+    memcpy(&x[i], &code, sizeof code);
+  }
+}
+
+static void run(const char *name, const quotients *q, const float *x, const void *s,
+                unsigned char *out) {
+  llrt_device *device = trial_device(name);
+  llrt_expr *expr;
+  llrt_tensor t[3] = {
+      {.dtype = LLRT_F32, .rank = 2, .shape = {ROWS, LENGTH}, .device = device},
+      {.dtype = q->type[0], .rank = 1, .shape = {ROWS}, .device = device},
+      {.dtype = q->type[1], .rank = 2, .shape = {ROWS, LENGTH}, .device = device},
+  };
+  const llrt_arg args[] = {{.name = "x", .tensor = &t[0]},
+                           {.name = "s", .tensor = &t[1]},
+                           {.name = "q", .tensor = &t[2]}};
+  cr_assert_not_null(device, "%s: %s", name, llrt_last_error());
+  cr_assert_eq(llrt_expr_parse(q->text, &expr), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < 3; i++)
+    cr_assert_eq(llrt_memory_allocate(device, MOST_BYTES, &t[i].data), LLRT_OK);
+  llrt_memory_copy(device, t[0].data, x, MOST_BYTES, LLRT_COPY_TO_DEVICE, NULL);
+  llrt_memory_copy(device, t[1].data, s, ROWS * 4, LLRT_COPY_TO_DEVICE, NULL);
+  cr_assert_eq(llrt_compute_into(expr, args, 3, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+  llrt_memory_copy(device, out, t[2].data, (size_t)ALL * llrt_dtype_bits(q->type[1]) / 8,
+                   LLRT_COPY_FROM_DEVICE, NULL);
+  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < 3; i++) llrt_memory_free(device, t[i].data);
+  llrt_expr_destroy(&expr);
+}
+
+static const quotients cases[] = {
+    {"(x[t n]) -> (q[t n], s[t]) { s = maximum(max(abs(x), n), 1e-37) / 448; q = x / s }",
+     {LLRT_F32, LLRT_E4M3}},
+    {"(x[t n]) -> (q[t n], s[t]) { s = max(abs(x), n) / 6; q = x / s }", {LLRT_F32, LLRT_F16}},
+    {"(x[t n]) -> (q[t n], s[t]) { s = max(abs(x), n) / 127; q = x / s }", {LLRT_F32, LLRT_F32}},
+    {"(x[t n], s[t]) -> (q[t n]) { q = x / s }", {LLRT_E8M0, LLRT_F32}},
+    {"(x[t n], s[t]) -> (q[t n]) { q = x / s }", {LLRT_F32, LLRT_E4M3}},
+};
+
+/* Whether both are NaN of f32. */
+static bool both_nan(const unsigned char *a, const unsigned char *b, llrt_dtype type, int i) {
+  float x, y;
+  if (type != LLRT_F32) return false;
+  memcpy(&x, a + 4 * i, 4);
+  memcpy(&y, b + 4 * i, 4);
+  return isnan(x) && isnan(y);
+}
+
+static void compare(const char *device, const quotients *q) {
+  static float x[ALL], by[ROWS];
+  static unsigned char s[ROWS * 4], expected[MOST_BYTES], found[MOST_BYTES];
+  int bytes = llrt_dtype_bits(q->type[1]) / 8;
+  fill(x);
+  for (int r = 0; r < ROWS; r++) {
+    by[r] = ldexpf(1 + 0.37f * (float)(r % 3), (r * 7) % 252 - 126);
+    s[r] = (unsigned char)r;
+  }
+  const void *given = q->type[0] == LLRT_E8M0 ? (const void *)s : by;
+  run("host", q, x, given, expected);
+  run(device, q, x, given, found);
+  for (int i = 0; i < ALL; i++)
+    cr_assert(memcmp(expected + i * bytes, found + i * bytes, (size_t)bytes) == 0 ||
+                  both_nan(expected, found, q->type[1], i),
+              "%s on %s: [%d][%d], of %a", q->text, device, i / LENGTH, i % LENGTH, (double)x[i]);
+}
+
+Test(quotients, bits) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    compare("cuda-emu:sm_90a", &cases[i]);
+    compare("hip-emu:gfx942", &cases[i]);
+  }
+}

@@ -48,9 +48,10 @@ typedef struct rows {
 llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
                            const plan_options *options, plan *out);
 
-/* rows_kernel.c: the kernel of a description whose outputs are made together. */
+/* rows_kernel.c: the kernel of a description whose outputs are made together. may_stay: its blocks
+ * may take rows by turns. */
 llrt_status rows_make_kernel(const op_description *desc, const plan_target *target,
-                             const plan_options *options, plan_kernel *kernel);
+                             const plan_options *options, bool may_stay, plan_kernel *kernel);
 
 /* Fills the tile from the draft's digits; *fits: a row that is to be resident has room. */
 llrt_status rows_tile(rows *r, bool *fits);

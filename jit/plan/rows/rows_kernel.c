@@ -304,7 +304,7 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
 }
 
 static llrt_status make_rows(rows *r, const op_description *desc, const plan_target *target,
-                             const plan_options *options, plan_kernel *kernel) {
+                             const plan_options *options, bool may_stay, plan_kernel *kernel) {
   static const struct {
     bool resident, turns, clusters, keeps;
   } ways[] = {{true, true, false, false},
@@ -316,6 +316,7 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
   bool made = false, blocks_stay = may_turn(desc);
   for (int i = 0; i < WAYS && !made; i++) {
     if ((ways[i].turns || ways[i].clusters) && !blocks_stay) continue;
+    if (ways[i].turns && !may_stay) continue;
     bool clusters = target->cluster_bits > 0 && target->tuning->rows_cluster_warp_bits > 0;
     if (ways[i].clusters && !clusters) continue;
     memset(r, 0, sizeof *r);
@@ -338,10 +339,10 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
 }
 
 llrt_status rows_make_kernel(const op_description *desc, const plan_target *target,
-                             const plan_options *options, plan_kernel *kernel) {
+                             const plan_options *options, bool may_stay, plan_kernel *kernel) {
   rows *r = memory_new(sizeof *r);
   if (!r) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
-  llrt_status status = make_rows(r, desc, target, options, kernel);
+  llrt_status status = make_rows(r, desc, target, options, may_stay, kernel);
   free(r);
   return status;
 }

@@ -57,7 +57,8 @@ static llrt_status make_parts(const op_description *desc, const plan_target *tar
   for (int p = 0; p < parts->n; p++) {
     LLRT_TRY(stages_next(out, &kernel));
     take_part(desc, parts, p, own, tensor);
-    LLRT_TRY(rows_make_kernel(own, target, options, kernel));
+    /* a launch shares the turns of its first kernel's blocks alone */
+    LLRT_TRY(rows_make_kernel(own, target, options, p == 0, kernel));
     stages_view_all(desc, kernel, own->n_tensors);
     for (int t = 0; t < own->n_tensors; t++) stages_view_tensor(kernel, t, tensor[t], 0);
   }
@@ -68,7 +69,7 @@ static llrt_status make_whole(const op_description *desc, const plan_target *tar
                               const plan_options *options, plan *out) {
   plan_kernel *kernel;
   LLRT_TRY(stages_next(out, &kernel));
-  return rows_make_kernel(desc, target, options, kernel);
+  return rows_make_kernel(desc, target, options, true, kernel);
 }
 
 llrt_status plan_rows_make(const op_description *desc, const plan_target *target,

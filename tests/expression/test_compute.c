@@ -56,6 +56,7 @@ static const struct {
     {"fp8_block", {1, 0, 2}, {LLRT_BF16}, {0}},
     {"mxfp8", {5, 4}, {LLRT_BF16}, {0}},
     {"mxfp8_weights", {5, 4}, {LLRT_BF16}, {0}},
+    {"mxfp4_weights", {8, 4}, {LLRT_BF16}, {0}},
     {"mxfp4", {3, 4}, {LLRT_BF16}, {0}},
     {"nvfp4", {3, 4}, {LLRT_BF16}, {100}},
     {"int8_token", {3, 96}, {LLRT_BF16}, {0}},

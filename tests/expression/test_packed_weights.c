@@ -1,5 +1,6 @@
 /* Weights that an expression quantises straight into the order of products have the bytes of
- * llrt_convert into what llrt_dot_pack names, from the same elements row by row. */
+ * llrt_convert into what llrt_dot_pack names, from the same elements row by row; 4-bit ones once
+ * the bits of their words are in order. */
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>
@@ -16,6 +17,8 @@ static const struct {
 } cases[] = {
     {"mxfp8_weights", "sm_90a", LLRT_E4M3, LLRT_BF16, 48, 512},
     {"mxfp8_weights", "sm_80", LLRT_E4M3, LLRT_BF16, 40, 352},
+    {"mxfp4_weights", "sm_90a", LLRT_E2M1, LLRT_BF16, 48, 512},
+    {"mxfp4_weights", "sm_80", LLRT_E2M1, LLRT_BF16, 40, 352},
 };
 
 /* A tensor, its memory and its storage. */
@@ -87,8 +90,8 @@ static void check(llrt_device *device, size_t c) {
   cr_assert_eq(llrt_dot_pack(&what, cases[c].target, LLRT_DOT_B, &packing), LLRT_OK, "%s",
                llrt_last_error());
   held x = make(device, LLRT_BF16, n, k, NULL);
-  held q[3], s[3];
-  for (int i = 0; i < 3; i++) {
+  held q[4], s[4];
+  for (int i = 0; i < 4; i++) {
     q[i] = make(device, cases[c].element, k, n, i ? &packing.storages[0] : NULL);
     s[i] = make(device, LLRT_E8M0, k / 32, n, i ? &packing.storages[1] : NULL);
   }
@@ -97,9 +100,10 @@ static void check(llrt_device *device, size_t c) {
   convert(&q[0], &q[1], &packing.map, packing.n_maps);
   convert(&s[0], &s[1], NULL, 0);
   compute(cases[c].name, &x, &q[2], &s[2]);
-  expect_same(&q[2], &q[1], cases[c].name);
+  convert(&q[2], &q[3], &packing.map, packing.n_maps); /* bits of 4-bit elements' words */
+  expect_same(&q[3], &q[1], cases[c].name);
   expect_same(&s[2], &s[1], cases[c].name);
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 4; i++) {
     llrt_memory_free(device, q[i].tensor.data);
     llrt_memory_free(device, s[i].tensor.data);
   }

@@ -173,7 +173,8 @@ void dot_call_point(dot_call *call) {
   p->b.global = tensor_of(call, LLRT_DOT_GLOBAL_B);
   p->add = tensor_of(call, LLRT_DOT_ADD);
   p->scale = tensor_of(call, LLRT_DOT_SCALE_D);
-  *(call->sorted ? &p->experts : &p->ends) = tensor_of(call, LLRT_DOT_ENDS);
+  p->ends = call->sorted ? NULL : tensor_of(call, LLRT_DOT_ENDS);
+  p->experts = call->sorted ? tensor_of(call, LLRT_DOT_ENDS) : NULL;
   p->size = sizeof *p;
   p->alpha = isnan(call->alpha) ? NULL : &call->alpha;
   p->beta = isnan(call->beta) ? NULL : &call->beta;
@@ -227,6 +228,7 @@ static PyObject *answer_dot(dot_call *call, const borrowed *out, bool laid) {
   int n = 3;
   for (int i = 2; i < N_TENSORS; i++) {
     if (!(call->roles >> tensors[i].role & 1)) continue;
+    if (tensors[i].word == (call->sorted ? ENDS : EXPERTS)) continue; /* of one role, the other */
     op->dot_role[n] = tensors[i].role;
     args[n++] = (op_slot){words[tensors[i].word].name, &call->tensor[tensors[i].role], true};
   }

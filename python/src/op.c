@@ -182,6 +182,7 @@ static llrt_status run_dot(const Op *self, const borrowed *args, void *stream, c
   for (int i = 0; i < self->n; i++) {
     call.tensor[self->dot_role[i]] = args[i];
     call.roles |= 1u << self->dot_role[i];
+    call.sorted |= strcmp(self->argument[i].name, "experts") == 0;
   }
   call.n_maps = self->dot.n_maps;
   memcpy(call.maps, self->maps, sizeof call.maps);

@@ -314,5 +314,7 @@ llrt_status plan_schedule(llrt_repack *plan) {
   llrt_status status = s.shared && s.alike ? schedule_all(&s) : no_memory();
   free(s.shared);
   free(s.alike);
+  if (!status && plan->device && !plan->on_host && plan->whole.addresses > 0)
+    plan->captured = captured_lists_make(plan->device, plan->whole.addresses);
   return status;
 }

@@ -102,6 +102,9 @@ typedef struct step_range {
   repack_schedule schedule;
 } step_range;
 
+/* Host memory for the addresses of a captured run (recipe/captured.c). */
+typedef struct captured_lists captured_lists;
+
 struct llrt_repack {
   llrt_device *device;
   bool inverse, in_place, on_host;
@@ -119,6 +122,7 @@ struct llrt_repack {
   plan_array order;           /* int32_t: numbers of moves */
   size_t words;               /* bytes that runs of programs hand over in the workspace */
   repack_schedule whole;      /* all steps at once */
+  captured_lists *captured;   /* NULL: a captured run has no lists */
   llrt_expr *fill;            /* NULL: nothing is filled */
   llrt_repack_info info;
 };
@@ -179,6 +183,10 @@ llrt_status plan_schedule(llrt_repack *plan);
 size_t schedule_lists(const repack_schedule *schedule);
 size_t schedule_words(const repack_schedule *schedule);
 size_t schedule_workspace(const repack_schedule *schedule);
+
+/* Room for so many addresses; NULL where a device or the memory is not for that. */
+captured_lists *captured_lists_make(llrt_device *device, int addresses);
+void captured_lists_destroy(llrt_device *device, captured_lists *lists);
 
 /* Whether the move does nothing: a tensor that is kept where it is. */
 bool plan_stays(const llrt_repack *plan, const repack_move *move);

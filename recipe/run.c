@@ -95,6 +95,24 @@ static int step_of(const repack_run *r, const repack_lot *lot) {
   return PLAN_AT(r->plan->inputs, llrt_repack_tensor, move->in)->step;
 }
 
+/* Sets *lists: where those of the schedule's first lot are; NULL: it goes without, as a captured
+ * step does. */
+static llrt_status bring_lists(const repack_run *r, const repack_schedule *schedule,
+                               const uint64_t **lists) {
+  uint64_t *to = (uint64_t *)((char *)r->workspace + schedule_lists(schedule));
+  int32_t capturing;
+  bool done = false;
+  LLRT_TRY(llrt_stream_is_capturing(r->plan->device, r->stream, &capturing));
+  if (!capturing) {
+    LLRT_TRY(run_write_lists(r, schedule));
+    done = true;
+  } else if (schedule == &r->plan->whole) {
+    LLRT_TRY(run_capture_lists(r, to, &done));
+  }
+  *lists = done ? to : NULL;
+  return LLRT_OK;
+}
+
 static llrt_status run_schedule(repack_run *r, const repack_schedule *schedule) {
   size_t workspace = schedule_workspace(schedule);
   const uint64_t *lists = NULL;
@@ -102,14 +120,7 @@ static llrt_status run_schedule(repack_run *r, const repack_schedule *schedule) 
                workspace);
   if (schedule->words)
     r->words = (char *)r->workspace + schedule_words(schedule) - schedule->first_word;
-  if (schedule->addresses > 0) {
-    int32_t capturing;
-    LLRT_TRY(llrt_stream_is_capturing(r->plan->device, r->stream, &capturing));
-    if (!capturing) {
-      lists = (const uint64_t *)((char *)r->workspace + schedule_lists(schedule));
-      LLRT_TRY(run_write_lists(r, schedule));
-    }
-  }
+  if (schedule->addresses > 0) LLRT_TRY(bring_lists(r, schedule, &lists));
   for (int t = 0; t < schedule->n; t++) {
     const repack_lot *lot = PLAN_AT(r->plan->lots, repack_lot, schedule->first + t);
     llrt_status status = run_lot(r, lot, lists);
@@ -181,6 +192,7 @@ void llrt_repack_destroy(llrt_repack **plan) {
     llrt_op_destroy(&class->many);
     free(class);
   }
+  captured_lists_destroy(p->device, p->captured);
   for (int i = 0; i < p->programs.n; i++)
     program_destroy(*PLAN_AT(p->programs, repack_program *, i));
   for (int i = 0; i < p->fills.n; i++) llrt_op_destroy(PLAN_AT(p->fills, llrt_op *, i));

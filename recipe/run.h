@@ -23,6 +23,14 @@ const repack_move *run_move_of(const repack_run *r, const repack_lot *lot, int i
 /* Brings the addresses of all lists into the workspace. */
 llrt_status run_write_lists(const repack_run *r, const repack_schedule *schedule);
 
+/* Address i of a list of the lot's. */
+llrt_status run_listed_address(const repack_run *r, const repack_lot *lot, int list, int i,
+                               void **address);
+
+/* The same of the whole plan where the stream captures (recipe/captured.c). *done: false where
+ * there is no memory that a graph could read them from. */
+llrt_status run_capture_lists(const repack_run *r, uint64_t *to, bool *done);
+
 /* Whether all addresses are multiples of what the kernel of the lot's lists relies on. */
 llrt_status run_lists_fit(const repack_run *r, const repack_lot *lot, bool *fit);
 

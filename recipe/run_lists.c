@@ -21,9 +21,8 @@ static const repack_program *program_of(const repack_run *r, const repack_lot *l
   return *PLAN_AT(r->plan->programs, repack_program *, move->of_class);
 }
 
-/* Address i of a list of the lot's. */
-static llrt_status listed_address(const repack_run *r, const repack_lot *lot, int list, int i,
-                                  void **address) {
+llrt_status run_listed_address(const repack_run *r, const repack_lot *lot, int list, int i,
+                               void **address) {
   const repack_move *move = run_move_of(r, lot, i);
   if (move->kind == REPACK_COMPUTE) {
     const repack_arg *arg = PLAN_AT(r->plan->args, repack_arg, move->args + list);
@@ -54,7 +53,7 @@ static llrt_status write_lot(list_writer *w, const repack_lot *lot) {
   for (int list = 0; list < lot->lists; list++)
     for (int i = 0; i < lot->n; i++) {
       void *address;
-      LLRT_TRY(listed_address(w->r, lot, list, i, &address));
+      LLRT_TRY(run_listed_address(w->r, lot, list, i, &address));
       w->some[w->n++] = (uintptr_t)address;
       if (w->n == LISTS_AT_ONCE) LLRT_TRY(flush(w));
     }
@@ -85,7 +84,7 @@ llrt_status run_lists_fit(const repack_run *r, const repack_lot *lot, bool *fit)
     size_t wanted = (size_t)wanted_alignment(r, lot, list);
     for (int i = 0; i < lot->n && *fit; i++) {
       void *address;
-      LLRT_TRY(listed_address(r, lot, list, i, &address));
+      LLRT_TRY(run_listed_address(r, lot, list, i, &address));
       *fit = (uintptr_t)address % wanted == 0;
     }
   }

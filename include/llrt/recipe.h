@@ -149,8 +149,9 @@ LLRT_API llrt_status llrt_repack_print(const llrt_repack *plan, char *buffer, si
 
 /* Queues the whole plan, or one step of it, and returns; on the host it is done then. Steps may be
  * done in another order than they have numbers. Allocates nothing and may be captured into a graph,
- * which then reads and writes these addresses, by a kernel for each tensor: lists of addresses are
- * brought by copies from host memory, which a graph would read anew.
+ * which then reads and writes these addresses, and is not launched once the plan is destroyed: the
+ * graph reads lists of addresses from memory of the plan's. That has room for those of one capture
+ * of the whole plan; captures with other addresses, and of steps, have a kernel for each tensor.
  *   in[i], out[i]   addresses of input i and output i, that the device reaches, aligned to an
  *                   element of the stored type (to 16 bytes: without compiling anew); those that
  *                   nothing reads, or that the step does not use, may be NULL. They do not overlap,

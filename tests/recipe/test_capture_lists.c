@@ -1,9 +1,10 @@
 /* Tensors that are alike in a captured stream, some of them computed with what is the largest of
- * all: a kernel for each tensor, in the order that one reads what another wrote, and no list of
- * addresses, whose host memory a graph would read anew. */
+ * all: they go together by lists of addresses, which the graph reads anew from memory of the
+ * plan's, whatever else used the workspace; and a capture with other addresses goes without. */
 #include "tests/open_device.h"
 #include "tests/replay/graph_driver.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 
 enum { LAYERS = 3, M = 20, N = 32, N_IN = 2 * LAYERS };
@@ -51,11 +52,35 @@ static void expect(llrt_device *device, const llrt_repack *plan, int number, con
   }
 }
 
+typedef struct session {
+  llrt_device *device;
+  const graph_driver *driver;
+  const llrt_repack *plan;
+  void *workspace, *stream;
+} session;
+
+/* A graph of the whole plan, of so many nodes. */
+static void *capture(const session *on, void *const *in, void *const *out, int nodes) {
+  int (*list_nodes)(void *, void **, size_t *);
+  void *graph, *exec;
+  size_t n = 0;
+  *(void **)&list_nodes = dlsym(on->driver->library, "cuGraphGetNodes");
+  cr_assert_eq(on->driver->begin(on->stream, GRAPH_CAPTURE_GLOBAL), 0);
+  cr_expect_eq(llrt_repack_run(on->plan, (const void *const *)in, out, on->workspace, on->stream),
+               LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(on->driver->end(on->stream, &graph), 0);
+  cr_assert_eq(list_nodes(graph, NULL, &n), 0);
+  cr_expect_eq(n, (size_t)nodes, "%zu nodes", n);
+  cr_assert_eq(on->driver->instantiate(&exec, graph, 0), 0);
+  on->driver->graph_destroy(graph);
+  return exec;
+}
+
 static void check(const char *name) {
   opened_device at = open_device(name);
   graph_driver driver;
   const char *why;
-  void *stream, *exec, *in[N_IN], *out[N_IN];
+  void *stream, *in[2 * N_IN], *out[2 * N_IN];
   llrt_recipe *recipe;
   llrt_repack *plan;
   llrt_repack_info info = {0};
@@ -71,25 +96,31 @@ static void check(const char *name) {
                llrt_last_error());
   cr_assert_eq(llrt_repack_get_info(plan, &info), LLRT_OK);
   cr_expect_eq(info.launches, 5, "%d launches", info.launches); /* one of them brings addresses */
-  for (int i = 0; i < N_IN; i++) {
+  for (int i = 0; i < 2 * N_IN; i++) {
     in[i] = device_memory(at.device, sizeof(float) * M * N);
     out[i] = device_memory(at.device, sizeof(float) * M * N);
   }
   void *workspace = device_memory(at.device, info.workspace);
   cr_assert_eq(driver.stream_create(&stream, GRAPH_STREAM_NON_BLOCKING), 0);
-  cr_assert_eq(driver.begin(stream, GRAPH_CAPTURE_GLOBAL), 0);
-  cr_expect_eq(llrt_repack_run(plan, (const void *const *)in, out, workspace, stream), LLRT_OK,
-               "%s", llrt_last_error());
-  cr_assert_eq(graph_driver_finish(&driver, stream, &exec), 0);
-  for (int turn = 0; turn < 2; turn++) {
-    for (int i = 0; i < N_IN; i++) put(at.device, in[i], i / 2, turn);
-    cr_assert_eq(driver.launch(exec, stream), 0);
+  const session on = {at.device, &driver, plan, workspace, stream};
+  /* As often as the plan says; again, with other addresses: a kernel for each tensor. */
+  void *exec[] = {capture(&on, in, out, info.launches), capture(&on, in, out, info.launches),
+                  capture(&on, in + N_IN, out + N_IN, 4 * LAYERS)};
+  for (int turn = 0; turn < 6; turn++) {
+    void **to = turn % 3 == 2 ? out + N_IN : out;
+    for (int i = 0; i < 2 * N_IN; i++) put(at.device, in[i], i % N_IN / 2, turn);
+    cr_assert_eq(driver.launch(exec[turn % 3], stream), 0);
     cr_assert_eq(driver.stream_synchronize(stream), 0);
-    for (int i = 0; i < N_IN; i++) expect(at.device, plan, i, out[i], turn);
+    for (int i = 0; i < N_IN; i++) expect(at.device, plan, i, to[i], turn);
+    /* Not captured, and with others: the workspace has their addresses then. */
+    cr_expect_eq(
+        llrt_repack_run(plan, (const void *const *)(in + N_IN), out + N_IN, workspace, stream),
+        LLRT_OK, "%s", llrt_last_error());
+    cr_assert_eq(driver.stream_synchronize(stream), 0);
   }
-  driver.exec_destroy(exec);
+  for (int i = 0; i < 3; i++) driver.exec_destroy(exec[i]);
   driver.stream_destroy(stream);
-  for (int i = 0; i < N_IN; i++) {
+  for (int i = 0; i < 2 * N_IN; i++) {
     llrt_memory_free(at.device, in[i]);
     llrt_memory_free(at.device, out[i]);
   }

@@ -206,10 +206,16 @@ static bool is_odd(const tiler *w, int vector) {
   return align < vector;
 }
 
-/* log2 elements of a thread in a turn of a walk: half as many where rows are not aligned, because
- * vectors that overhang them want more registers. */
-static int walk_bits(const tiler *w, int vector) {
-  return w->d->kernel->target.tuning->rows_walk_bits - is_odd(w, vector);
+/* A turn of a walk: half as long where rows are not aligned, because vectors that overhang them
+ * want more registers. Threads have fewer elements, or blocks that have most threads half of these.
+ */
+static void walk_roles(tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  const plan_tuning *tuning = kernel->target.tuning;
+  int whole = bits_log2(PLAN_MOST_THREADS) - kernel->lane_bits;
+  bool odd = is_odd(w, w->vector), full = tuning->rows_walk_warp_bits == whole;
+  fill(w, PLAN_REGISTER, tuning->rows_walk_bits - (odd && !full), w->reduced);
+  fill(w, PLAN_WARP, tuning->rows_walk_warp_bits - (odd && full) - w->fewer, w->reduced);
 }
 
 static void gpu_roles(tiler *w) {
@@ -224,8 +230,7 @@ static void gpu_roles(tiler *w) {
     fill(w, PLAN_WARP, row_warps(w, bits) - w->fewer, w->reduced);
     fill(w, PLAN_REGISTER, w->r->turns ? MOST_TURN_BITS : MOST_BITS, w->reduced);
   } else {
-    fill(w, PLAN_REGISTER, walk_bits(w, w->vector), w->reduced);
-    fill(w, PLAN_WARP, tuning->rows_walk_warp_bits - w->fewer, w->reduced);
+    walk_roles(w);
   }
   if (w->reduced) {
     fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);

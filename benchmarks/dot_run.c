@@ -95,8 +95,8 @@ static void run_rows(harness *h, const prepared *p, const dot_case *c, int64_t f
   const op_description *desc = &p->call->desc;
   llrt_tensor tensors[LLRT_MAX_TENSORS];
   const int m = desc->tensors[0].rank - 3;
-  const int64_t all = desc->tensors[0].shape[m], n = desc->tensors[0].shape[m + 1],
-                k = desc->tensors[0].shape[m + 2];
+  const int64_t all = desc->tensors[0].shape[m], n = desc->tensors[1].shape[m + 1],
+                k = desc->tensors[0].shape[m + 2]; /* a tensor has one position of what it lacks */
   memcpy(tensors, desc->tensors, (size_t)desc->n_tensors * sizeof *tensors);
   for (int t = 0; t < desc->n_tensors; t++)
     if (tensors[t].shape[m] == all) tensors[t].shape[m] = rows;

@@ -38,6 +38,7 @@ CONSTANTS = [(f"{what}_{kind}", first, text.format(kind))
              for kind, first in zip(KINDS, firsts)] + [
     ("join", 700, "clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block"),
     ("fetch", 60, "bytes of a clock that a multiprocessor fetches through the second-level cache"),
+    ("cache", 7600, "bytes of a clock that all multiprocessors fetch through it together"),
     ("latency", 1400, "clocks from a copy's beginning to its end"),
     ("turn", 100, "clocks of a turn beside products and copies"),
     ("rounds", 0.6, "of a tile's clocks, where the next one begins meanwhile"),
@@ -45,6 +46,7 @@ CONSTANTS = [(f"{what}_{kind}", first, text.format(kind))
     ("start", 500, "clocks of a run: fills and drains"),
     ("deal", 18000, "clocks of dealt turns: blocks out of step, sums through memory"),
     ("second", 3000, "clocks of a second stage"),
+    ("share", 100, "clocks there, for each share"),
     ("partial", 0.02, "clocks of a share's result there, of the whole device"),
     ("memory", 1600, "bytes of a clock from memory, of the whole device"),
     ("hidden", 0.3, "of what is shorter of memory's time and tiles', times its share of the longer, that does not hide"),
@@ -56,7 +58,7 @@ FIXED = {"decode_dense", "decode_swapped"}
 MOST = {f"macs_{kind}": 2048 for kind in KINDS[3:]} | {"macs_produced": 2300, "macs_groups": 2300, "clusters2": 132.4}
 NAMES = [name for name, _, _ in CONSTANTS]
 MHZ = 1650
-LAUNCH = 6.0  # microseconds of a launch that does nothing, as benches time; no part of the model
+LAUNCH = 6.0  # microseconds beside the model's, where a file does not say: what benches time of a launch that does nothing, and its start
 
 
 def open_lines(path):
@@ -68,7 +70,7 @@ class Measured:
 
     def __init__(self, paths):
         rows, self.shapes, self.devices, known = [], [], [], {}
-        candidates = {}
+        candidates, launch = {}, LAUNCH
         for path in paths:
             with open_lines(path) as file:
                 for line in file:
@@ -80,21 +82,24 @@ class Measured:
                         continue  # cut off
                     if "device" in row:
                         self.devices.append(f"{row['device']}, driver {row['driver']}, {row['date']}")
+                        launch = row["launch_us"]
                     if "candidates" in row:
                         candidates = row["candidates"]
                     if "times" in row:
-                        known[row["kind"], tuple(row["shape"])] = (candidates, row["times"])
-        for number, ((kind, shape), (candidates, times)) in enumerate(known.items()):
+                        known[row["kind"], tuple(row["shape"])] = (candidates, launch, row["times"])
+        for number, ((kind, shape), (candidates, launch, times)) in enumerate(known.items()):
             self.shapes.append((kind, shape))
             for name, shares, blocks, turns, us, least, *wrong in times:
                 if us > 0 and not wrong and name in candidates:
-                    rows.append([number, *shape, shares, blocks, turns, us, least, *candidates[name]])
-        columns = "shape M N K S blocks turns us least".split() + FACTS
+                    rows.append([number, *shape, shares, blocks, turns, us, least, launch, *candidates[name]])
+        columns = "shape M N K S blocks turns us least launch".split() + FACTS
         table = np.array(rows, dtype=float)
         self.column = {name: table[:, i] for i, name in enumerate(columns)}
         self.number = self.column["shape"].astype(int)
         self.best = np.full(len(self.shapes), 1e30)
         np.minimum.at(self.best, self.number, self.column["us"])
+        self.starts = np.flatnonzero(np.diff(self.number, prepend=-1))
+        self.counts = np.diff(np.append(self.starts, len(self.number)))
 
 
 def predict(c, x):
@@ -111,21 +116,23 @@ def predict(c, x):
     tile = of("tile") * np.sqrt(area) * np.where(c["rounds"] > 0, x["rounds"], 1) + \
         np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * x["cluster"]
     start = x["start"] + c["dealt"] * x["deal"] + c["shares"] * x["second"]
-    turn = lambda beside: np.maximum(np.maximum(busy * beside, fetch * beside), x["latency"] / c["slots"]) + x["turn"]
     blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])
+    at_once = np.minimum(np.where(c["dealt"] > 0, np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"]), blocks), units * c["resident"])
+    together = fetch * at_once * x["fetch"] / x["cache"]
+    turn = lambda beside: np.maximum(np.maximum(np.maximum(busy, fetch) * beside, together), x["latency"] / c["slots"]) + x["turn"]
     beside = np.minimum(c["resident"], np.ceil(blocks / units))
     tiles = np.ceil(blocks / (units * c["resident"])) * (turns * turn(beside) + tile)
     positions = np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"])
     dealt = np.ceil(positions * turns / units) * turn(1) + np.ceil(positions / units) * tile
     tiles = np.where(c["dealt"] > 0, dealt, tiles) + start + \
-        np.where(c["S"] > 1, c["M"] * c["N"] * c["S"] * x["partial"], 0)
+        np.where(c["S"] > 1, c["S"] * (c["M"] * c["N"] * x["partial"] + x["share"]), 0)
     memory = (c["M"] * c["K"] * c["bits_a"] + c["N"] * c["K"] * c["bits_b"] + c["M"] * c["N"] * c["bits_d"]) / 8 / x["memory"]
     more, less = np.maximum(tiles, memory), np.minimum(tiles, memory)
     return more + less * less * x["hidden"] / more
 
 
 def microseconds(c, x):
-    return LAUNCH + predict(c, x) / MHZ
+    return c["launch"] + predict(c, x) / MHZ
 
 
 def chosen(measured, times):
@@ -136,8 +143,11 @@ def chosen(measured, times):
 
 
 def quotients(measured, times):
-    us = measured.column["us"]
-    return np.array([us[c] / us[b] for c, b in chosen(measured, times)])
+    """Of each shape the chosen candidate's time and the best one's; a shape's rows follow each other."""
+    starts, rows = measured.starts, np.arange(len(times))
+    least = np.repeat(np.minimum.reduceat(times, starts), measured.counts)
+    first = np.minimum.reduceat(np.where(times == least, rows, len(times)), starts)
+    return measured.column["us"][first] / measured.best[measured.number[starts]]
 
 
 def loss(measured, weights, x):
@@ -168,7 +178,7 @@ def fit(measured, x, rounds):
 def read_constants(path):
     with open(path, encoding="utf-8") as file:
         found = dict(re.findall(r"#define TILE_(\w+) ([0-9.e+-]+)", file.read()))
-    return {name: float(found[name.upper()]) for name in NAMES}
+    return {name: float(found.get(name.upper(), first)) for name, first, _ in CONSTANTS}
 
 
 def write_constants(path, x):
@@ -223,7 +233,7 @@ model chooses (`jit/plan/dot/tile_constants.h`): its predicted and its measured 
 many times as long the choice takes; and by how much predictions of those that take up to 1.3 times as long as the best are off
 (median). A tile is its kind, rows x columns x K of a turn ([tiles](history/tiles.md)).
 
-Measured on {devices}; cold caches, single launches, of which one that does nothing takes {launch} us.
+Measured on {devices}; cold caches, single launches. A shape that several files have is the last one's.
 
 {summary}
 
@@ -239,7 +249,7 @@ def page(measured, x):
     table = [f"| {kind} {'x'.join(map(str, shape))} | {times[i]:.1f} | {c['us'][i]:.1f} | {c['us'][b]:.1f} | {quotient:.2f} | "
              f"{off:.2f} | {describe(c, i)} | {'the same' if i == b else describe(c, b)} |"
              for quotient, kind, shape, i, b, off in rows]
-    return PAGE.format(devices="; ".join(measured.devices), launch=LAUNCH, summary="\n".join(f"- {line}" for line in summary(rows)),
+    return PAGE.format(devices="; ".join(measured.devices), summary="\n".join(f"- {line}" for line in summary(rows)),
                        rows="\n".join(table))
 
 

@@ -39,9 +39,14 @@ static const group_tile gathered_tiles[DOT_GATHERED_TILES] = {
 };
 
 /* Few results beside a long K: blocks of a cluster share K, and add up what they have through each
- * other's shared memory. Not measured yet: candidates of tuning alone. */
-static const group_tile cluster_tiles[] = {
-    {16, 64, 2, true}, {32, 64, 2, true}, {64, 64, 2, false}};
+ * other's shared memory. log2 blocks, those that are best somewhere; others are candidates of
+ * tuning. */
+static const struct {
+  group_tile tile;
+  uint8_t blocks; /* bit i: clusters of 2^i */
+} cluster_tiles[] = {{{16, 64, 2, true}, 1 << 3 | 1 << 2},
+                     {{32, 64, 2, true}, 1 << 2},
+                     {{64, 64, 2, false}, 1 << 3 | 1 << 2 | 1 << 1}};
 #define COUNT(tiles) ((int)(sizeof(tiles) / sizeof *(tiles)))
 
 static int bits_of(int positions) { return bits_highest((uint64_t)(2 * positions - 1)); }
@@ -113,12 +118,15 @@ static llrt_status add_tiles(dot_planner *p, const group_tile *tiles, int n, int
   return LLRT_OK;
 }
 
-static llrt_status add_clusters(dot_planner *p) {
+static llrt_status add_clusters(dot_planner *p, int64_t most) {
+  const bool wide = p->options && p->options->wide;
   for (int i = 0; i < COUNT(cluster_tiles); i++)
     for (int cluster = p->target->cluster_bits; cluster > 0; cluster--) {
       const int first = p->out->n_variants;
+      if (cluster_tiles[i].tile.m > most || (!wide && !(cluster_tiles[i].blocks >> cluster & 1)))
+        continue;
       if (first + 1 > PLAN_MAX_VARIANTS) return LLRT_OK;
-      llrt_status status = add_tile(p, &cluster_tiles[i], false, cluster);
+      llrt_status status = add_tile(p, &cluster_tiles[i].tile, false, cluster);
       if (status == LLRT_UNSUPPORTED) p->out->n_variants = first;
       else LLRT_TRY(status);
     }
@@ -150,7 +158,7 @@ llrt_status dot_add_groups(dot_planner *p) {
   if (p->out->n_variants == before) LLRT_TRY(add_whole_tiles(p, most = all));
   if (p->out->n_variants == before)
     return llrt_error(LLRT_UNSUPPORTED, "no tile of warpgroups takes these operands");
-  if (p->rows || !p->shares) return LLRT_OK;
-  if (p->options && p->options->wide) LLRT_TRY(add_clusters(p));
-  return add_tiles(p, shared_tiles, COUNT(shared_tiles), most, true);
+  if (p->rows || p->alone) return LLRT_OK;
+  LLRT_TRY(add_clusters(p, most));
+  return p->shares ? add_tiles(p, shared_tiles, COUNT(shared_tiles), most, true) : LLRT_OK;
 }

@@ -31,35 +31,39 @@
 /* Clocks of a tile of 128 x 128 beside its turns, dense. */
 #define TILE_TILE_DENSE 4713.18
 /* Clocks of a tile of 128 x 128 beside its turns, swapped. */
-#define TILE_TILE_SWAPPED 2275.93
+#define TILE_TILE_SWAPPED 1522.06
 /* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block.
  */
-#define TILE_JOIN 166.197
+#define TILE_JOIN 171.695
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache. */
-#define TILE_FETCH 68.3467
+#define TILE_FETCH 73.8432
+/* Bytes of a clock that all multiprocessors fetch through it together. */
+#define TILE_CACHE 8101.27
 /* Clocks from a copy's beginning to its end. */
-#define TILE_LATENCY 2300.84
+#define TILE_LATENCY 2270.81
 /* Clocks of a turn beside products and copies. */
 #define TILE_TURN 57.6575
 /* Of a tile's clocks, where the next one begins meanwhile. */
 #define TILE_ROUNDS 0.318616
 /* Clocks of sums that a cluster's blocks join, for each doubling of these. */
-#define TILE_CLUSTER 1371.93
+#define TILE_CLUSTER 1334.23
 /* Clocks of a run: fills and drains. */
-#define TILE_START 1048.79
+#define TILE_START 996.473
 /* Clocks of dealt turns: blocks out of step, sums through memory. */
 #define TILE_DEAL 19628.9
 /* Clocks of a second stage. */
-#define TILE_SECOND 5143.34
+#define TILE_SECOND 4645.3
+/* Clocks there, for each share. */
+#define TILE_SHARE 290.286
 /* Clocks of a share's result there, of the whole device. */
-#define TILE_PARTIAL 0.0114894
+#define TILE_PARTIAL 0.00960052
 /* Bytes of a clock from memory, of the whole device. */
 #define TILE_MEMORY 1549.36
 /* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
  * hide. */
-#define TILE_HIDDEN 0.340642
+#define TILE_HIDDEN 0.340553
 /* Multiprocessors that clusters of 2 fill. */
-#define TILE_CLUSTERS2 128.574
+#define TILE_CLUSTERS2 132.4
 /* Of 4. */
 #define TILE_CLUSTERS4 123.999
 /* Of 8. */

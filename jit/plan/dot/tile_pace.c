@@ -48,11 +48,13 @@ void tile_pace(const tile_facts *t, plan_pace *out) {
       .fetch = whole(t->positions[1] * k * t->bits[1] / 8 / TILE_FETCH),
       .rows = t->positions[0],
       .fetch_row = whole(PACE_PART * k * t->bits[0] / 8 / TILE_FETCH),
+      .cache = whole((double)PACE_PART * PACE_PART * TILE_FETCH / TILE_CACHE),
       .least = whole(TILE_LATENCY / bits_max(t->slots, 1)),
       .more = whole(TILE_TURN),
       .tile = whole(tile_clocks[t->kind] * sqrt(area) * (t->rounds ? TILE_ROUNDS : 1) +
                     (t->cluster > 1 ? log2(t->cluster) * TILE_CLUSTER : 0)),
       .start = whole(TILE_START + (t->dealt ? TILE_DEAL : 0) + (t->shares ? TILE_SECOND : 0)),
+      .share = whole(TILE_SHARE),
       .partial = whole(PACE_PART * PACE_PART * TILE_PARTIAL),
       .memory = {whole(t->bits[0] * part), whole(t->bits[1] * part), whole(t->bits[2] * part)},
       .hidden = whole(PACE_PART * TILE_HIDDEN)};

@@ -20,23 +20,28 @@ static int64_t part_of(int64_t n, int64_t part, int64_t scale) {
   return shortest((int64_t)((__int128)n * part / scale), LONGEST);
 }
 
-/* Of a turn, with so many blocks beside each other on a multiprocessor. */
-static int64_t turn_clocks(const plan_pace *pace, const pace_shape *shape, int64_t beside) {
+/* Of a turn, with so many blocks beside each other on a multiprocessor, and on PACE_UNITS of them
+ * together. */
+static int64_t turn_clocks(const plan_pace *pace, const pace_shape *shape, int64_t beside,
+                           int64_t at_once) {
   int64_t rows = shortest(pace->rows, shape->rows),
-          fetch = pace->fetch + pace->fetch_row * rows / PACE_PART;
-  return longest(longest(pace->busy * beside, fetch * beside), pace->least) + pace->more;
+          fetch = pace->fetch + pace->fetch_row * rows / PACE_PART,
+          together = part_of(times(fetch, at_once), pace->cache, PACE_PART * PACE_PART);
+  return longest(longest(longest(pace->busy, fetch) * beside, together), pace->least) + pace->more;
 }
 
-/* Of multiprocessors, without memory. */
+/* Of multiprocessors, without memory; `own` of `units` run such blocks. */
 static int64_t tile_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shares,
-                           bool dealt, int64_t units) {
+                           bool dealt, int64_t own, int units) {
   int64_t blocks = times(shape->blocks, shares), turns = bits_ceil_div(shape->turns, shares);
+  int64_t resident = dealt ? 1 : pace->resident,
+          at_once = times(shortest(blocks, times(own, resident)), PACE_UNITS) / units;
   if (dealt)
-    return times(bits_ceil_div(times(blocks, turns), units), turn_clocks(pace, shape, 1)) +
-           times(bits_ceil_div(blocks, units), pace->tile);
-  int64_t beside = shortest(pace->resident, bits_ceil_div(blocks, units)),
-          rounds = bits_ceil_div(blocks, times(units, pace->resident));
-  return times(rounds, times(turns, turn_clocks(pace, shape, beside)) + pace->tile);
+    return times(bits_ceil_div(times(blocks, turns), own), turn_clocks(pace, shape, 1, at_once)) +
+           times(bits_ceil_div(blocks, own), pace->tile);
+  int64_t beside = shortest(resident, bits_ceil_div(blocks, own)),
+          rounds = bits_ceil_div(blocks, times(own, resident));
+  return times(rounds, times(turns, turn_clocks(pace, shape, beside, at_once)) + pace->tile);
 }
 
 /* Of memory, at `units` multiprocessors. */
@@ -56,17 +61,21 @@ int64_t pace_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shar
                     int units) {
   int64_t own = longest((int64_t)units * pace->units / PACE_UNITS, 1),
           memory = memory_clocks(pace, shape, units),
-          tiles = tile_clocks(pace, shape, shares, dealt, own) + pace->start;
+          tiles = tile_clocks(pace, shape, shares, dealt, own, units) + pace->start;
   if (shares > 1)
-    tiles += part_of(times(shape->elements[2], shares), pace->partial, PACE_PART * PACE_PART);
+    tiles += part_of(times(shape->elements[2], shares), pace->partial, PACE_PART * PACE_PART) +
+             times(shares, pace->share);
   int64_t more = longest(tiles, memory), less = shortest(tiles, memory);
   return more + part_of(less, less * pace->hidden / PACE_PART, longest(more, 1));
 }
 
+/* Shares that are tried: as many as fill the device, half of them, ... */
+#define PARTS_TRIED 5
+
 int64_t pace_shares(const plan_pace *pace, const pace_shape *shape, int64_t least, int units) {
   int64_t full = shortest(shape->turns / longest(least, 1), units / longest(shape->blocks, 1)),
           best = 1, clocks = INT64_MAX;
-  for (int64_t of = 1; of <= 3 && full > 1; of++) {
+  for (int64_t of = 1; of <= PARTS_TRIED && full > 1; of++) {
     int64_t shares = bits_ceil_div(full, of), own = pace_clocks(pace, shape, shares, false, units);
     if (own >= clocks) continue;
     clocks = own;

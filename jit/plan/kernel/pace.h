@@ -5,8 +5,9 @@
  *
  * Blocks go in rounds: as many run at once as multiprocessors have room for. A round takes the
  * tile's turns, each as long as what is slowest of it: products and decoding (of all blocks that a
- * multiprocessor has at once), what is fetched through the second-level cache, the latency of a
- * ring's slots. Memory is read meanwhile; what is shorter of both hides but for a part.
+ * multiprocessor has at once), what is fetched through the second-level cache, by it and by all
+ * together, the latency of a ring's slots. Memory is read meanwhile; what is shorter of both hides
+ * but for a part.
  *
  * Plain integers, which callers' threads compute. Times are clocks at PACE_MHZ. */
 #ifndef LLRT_JIT_PLAN_KERNEL_PACE_H
@@ -54,10 +55,12 @@ typedef struct plan_pace {
   int64_t fetch;     /* of a turn: columns of B come from the second-level cache */
   int64_t rows;      /* of A in a tile */
   int64_t fetch_row; /* of a turn, for each of these that there is: PACE_PART to the clock */
+  int64_t cache;     /* what blocks fetch together: PACE_PART^2 of this times all that they fetch */
   int64_t least;     /* of a turn at least: a copy's way, of which slots are under way at once */
   int64_t more;      /* of a turn beside these */
   int64_t tile;      /* of a tile beside its turns */
   int64_t start;     /* of a run: fills, drains, what stands behind */
+  int64_t share;     /* of a second stage, for each share */
   int64_t partial;   /* of a share's result: PACE_PART^2 to the clock, of the whole device */
   int64_t memory[3]; /* of an element of A, of B, of D: PACE_FINE to the clock, of the device */
   int64_t hidden;    /* of what is shorter: PACE_PART parts of it, times its share of the longer */

@@ -126,7 +126,9 @@ range range_function(int op, range a, int type) {
     if (a.high < 0) return (range){-a.high, -a.low, false, false};
     return (range){0, fmax(fabs(a.low), fabs(a.high)), false, false}; /* of -0, too */
   case EXPR_SQRT: return range_rounded(monotone(sqrt, a), type, 1);
-  case EXPR_RSQRT: return range_rounded(monotone(rsqrt_of, a), type, 2);
+  case EXPR_RSQRT: /* of -0 it is -infinity */
+    return range_around_zero(a) && !a.nan && !a.any ? range_anything()
+                                                    : range_rounded(monotone(rsqrt_of, a), type, 2);
   case EXPR_RCP:
     return range_around_zero(a) && !a.nan && !a.any ? range_anything()
                                                     : range_rounded(monotone(rcp_of, a), type, 1);

@@ -1,6 +1,5 @@
 /* llrt_dot_params.batch_invariant: rows of D have the bits that they have alone, whatever rows are
- * beside them; dense and packed, on the host and on emulated devices. Without it they do not, where
- * blocks share K. */
+ * beside them; dense and packed, on the host and on emulated devices. */
 #include "jit/plan/kernel/plan.h"
 #include "jit/plan/plan_choice.h"
 #include "jit/plan/plan_make.h"
@@ -164,21 +163,6 @@ Test(batch_invariant, sm_90a_dense, .timeout = 60) { check("cuda-emu:sm_90a", 37
 Test(batch_invariant, sm_90a_packed, .timeout = 60) { check("cuda-emu:sm_90a", 73, 1); }
 Test(batch_invariant, sm_90a_e4m3, .timeout = 60) { check("cuda-emu:sm_90a", 61, 2); }
 Test(batch_invariant, gfx942_dense, .timeout = 60) { check("hip-emu:gfx942", 73, 0); }
-
-/* Else blocks that share K, of a number that follows from the rows, give other bits. */
-Test(batch_invariant, others_differ, .timeout = 60) {
-  static const product wide = {LLRT_BF16, LLRT_BF16, LLRT_F32, 32, 4096, false, false};
-  bench *b = malloc(sizeof *b);
-  cr_assert(b);
-  opened_device opened = open_device("cuda-emu:sm_90a");
-  for (int invariant = 0; invariant < 2; invariant++) {
-    make(&wide, opened.device, invariant, b);
-    cr_expect_eq(count_differences(b, 299) == 0, invariant == 1, "%d", invariant);
-    end(b);
-  }
-  close_device(&opened);
-  free(b);
-}
 
 /* The plan and the tile that it runs are one for all numbers of rows on a device of 132
  * multiprocessors, and differ by N and K. */

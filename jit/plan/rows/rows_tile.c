@@ -206,16 +206,10 @@ static bool is_odd(const tiler *w, int vector) {
   return align < vector;
 }
 
-/* A turn of a walk: half as long where rows are not aligned, because vectors that overhang them
- * want more registers. Threads have fewer elements, or blocks that have most threads half of these.
- */
-static void walk_roles(tiler *w) {
-  const plan_kernel *kernel = w->d->kernel;
-  const plan_tuning *tuning = kernel->target.tuning;
-  int whole = bits_log2(PLAN_MOST_THREADS) - kernel->lane_bits;
-  bool odd = is_odd(w, w->vector), full = tuning->rows_walk_warp_bits == whole;
-  fill(w, PLAN_REGISTER, tuning->rows_walk_bits - (odd && !full), w->reduced);
-  fill(w, PLAN_WARP, tuning->rows_walk_warp_bits - (odd && full) - w->fewer, w->reduced);
+/* log2 elements of a thread in a turn of a walk: half as many where rows are not aligned, because
+ * vectors that overhang them want more registers. */
+static int walk_bits(const tiler *w, int vector) {
+  return w->d->kernel->target.tuning->rows_walk_bits - is_odd(w, vector);
 }
 
 static void gpu_roles(tiler *w) {
@@ -230,7 +224,8 @@ static void gpu_roles(tiler *w) {
     fill(w, PLAN_WARP, row_warps(w, bits) - w->fewer, w->reduced);
     fill(w, PLAN_REGISTER, w->r->turns ? MOST_TURN_BITS : MOST_BITS, w->reduced);
   } else {
-    walk_roles(w);
+    fill(w, PLAN_REGISTER, walk_bits(w, w->vector), w->reduced);
+    fill(w, PLAN_WARP, tuning->rows_walk_warp_bits - w->fewer, w->reduced);
   }
   if (w->reduced) {
     fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);

@@ -18,13 +18,11 @@
       .scan_resident = 3, .scan_least_units = 148, .scan_run_bytes = 64, .scan_turn_lane_bits = 1, \
       .scan_thread_bits = 4, .scan_turn_thread_bytes = 128, .scan_warp_bits = 3, \
       .rows_row_bits = 5, .rows_flat_bits = 3, .rows_thread_bits = 4, .rows_warp_bits = 1, \
-      .rows_flat_warp_bits = 2, .dot_unit_warp_bits = 3, .dot_least_copied = 256, \
-      .packed_dealt_turns = 4
+      .rows_flat_warp_bits = 2, .rows_walk_bits = 5, .rows_walk_warp_bits = 4, \
+      .dot_unit_warp_bits = 3, .dot_least_copied = 256, .packed_dealt_turns = 4
 
 const plan_tuning plan_tuning_nvidia = {.targets = "sm_80, sm_89, sm_90, sm_90a",
                                         GPU,
-                                        .rows_walk_bits = 4,
-                                        .rows_walk_warp_bits = 5,
                                         .rows_turn_warp_bits = 4,
                                         .rows_turn_unit_warp_bits = 5,
                                         .rows_cluster_warp_bits = 4,
@@ -32,11 +30,7 @@ const plan_tuning plan_tuning_nvidia = {.targets = "sm_80, sm_89, sm_90, sm_90a"
                                         .rows_flat_unit_threads = 1536,
                                         .rows_kept_bytes = 1 << 20};
 
-const plan_tuning plan_tuning_amd = {.targets = "gfx90a, gfx942",
-                                     GPU,
-                                     .rows_walk_bits = 5,
-                                     .rows_walk_warp_bits = 4,
-                                     .rows_looped_numbers = 32};
+const plan_tuning plan_tuning_amd = {.targets = "gfx90a, gfx942", GPU, .rows_looped_numbers = 32};
 
 /* Blocks: a few for every core. enough: half of them. Scans: as on GPUs, of which tiles ask. */
 const plan_tuning plan_tuning_host = {.targets = "x86-64-v2 to v4-vbmi, aarch64",

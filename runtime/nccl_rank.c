@@ -106,6 +106,8 @@ static llrt_status make_events(nccl_rank *rank) {
   const llrt_backend *backend = rank->device->backend;
   if (!backend->event_done) return LLRT_OK;
   LLRT_TRY(backend->event_create(rank->device, &rank->probe));
+  LLRT_TRY(backend->event_create(rank->device, &rank->turn));
+  LLRT_TRY(backend->stream_create(rank->device, &rank->stream));
   for (int i = 0; i < NCCL_MAX_FLIGHTS; i++) {
     LLRT_TRY(backend->event_create(rank->device, &rank->flight[i].begin));
     LLRT_TRY(backend->event_create(rank->device, &rank->flight[i].end));
@@ -116,6 +118,8 @@ static llrt_status make_events(nccl_rank *rank) {
 static void drop_events(nccl_rank *rank) {
   const llrt_backend *backend = rank->device->backend;
   if (rank->probe) backend->event_destroy(rank->device, rank->probe);
+  if (rank->turn) backend->event_destroy(rank->device, rank->turn);
+  if (rank->stream) backend->stream_destroy(rank->device, rank->stream);
   for (int i = 0; i < NCCL_MAX_FLIGHTS; i++) {
     if (rank->flight[i].begin) backend->event_destroy(rank->device, rank->flight[i].begin);
     if (rank->flight[i].end) backend->event_destroy(rank->device, rank->flight[i].end);
@@ -178,11 +182,27 @@ void nccl_rank_close(nccl_rank *rank) {
 
 /* ---- messages ---- */
 
-llrt_status nccl_rank_exchange(nccl_rank *rank, const nccl_transfer *transfers, int n,
-                               void *stream) {
+/* The calling thread's own stream, as CUDA and HIP number it. A communicator that does not block
+ * launches from threads of NCCL's, in which that number is another stream. */
+#define STREAM_OF_THREAD ((void *)2)
+
+/* What is queued on `behind` from now on begins when what is on `before` has ended. */
+static llrt_status order(nccl_rank *rank, void *before, void *behind) {
+  const llrt_backend *backend = rank->device->backend;
+  if (before == behind) return LLRT_OK;
+  LLRT_TRY(backend->event_record(rank->device, rank->turn, before));
+  return backend->event_wait(rank->device, rank->turn, behind);
+}
+
+/* The stream that NCCL gets for the caller's. */
+static void *stream_for(const nccl_rank *rank, void *stream) {
+  return stream == STREAM_OF_THREAD && rank->stream ? rank->stream : stream;
+}
+
+static llrt_status queue_messages(nccl_rank *rank, const nccl_transfer *transfers, int n,
+                                  void *stream) {
   const nccl_library *library = &rank->library;
   int entry;
-  if (n == 0) return LLRT_OK;
   LLRT_TRY(enter(rank, "ncclSend and ncclRecv", &entry));
   void *comm = rank->comm;
   nccl_result result = library->ncclGroupStart();
@@ -197,12 +217,24 @@ llrt_status nccl_rank_exchange(nccl_rank *rank, const nccl_transfer *transfers, 
   return leave(rank, result == NCCL_RESULT_SUCCESS ? ended : result, entry);
 }
 
+llrt_status nccl_rank_exchange(nccl_rank *rank, const nccl_transfer *transfers, int n,
+                               void *stream) {
+  void *given = stream_for(rank, stream);
+  if (n == 0) return LLRT_OK;
+  LLRT_TRY(order(rank, stream, given));
+  LLRT_TRY(queue_messages(rank, transfers, n, given));
+  return order(rank, given, stream);
+}
+
 llrt_status nccl_rank_gather(nccl_rank *rank, const void *own, void *all, size_t bytes,
                              void *stream) {
+  void *given = stream_for(rank, stream);
   int entry;
+  LLRT_TRY(order(rank, stream, given));
   LLRT_TRY(enter(rank, "ncclAllGather", &entry));
-  return leave(rank, rank->library.ncclAllGather(own, all, bytes, NCCL_UINT8, rank->comm, stream),
-               entry);
+  LLRT_TRY(leave(rank, rank->library.ncclAllGather(own, all, bytes, NCCL_UINT8, rank->comm, given),
+                 entry));
+  return order(rank, given, stream);
 }
 
 /* ---- work under way ---- */

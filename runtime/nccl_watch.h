@@ -36,6 +36,8 @@ struct nccl_rank {
   int rank, ranks;
   uint64_t timeout;     /* ns */
   backend_event *probe; /* for waits; NULL: the device has no streams */
+  backend_event *turn;  /* between a thread's own stream and the next one; as the probe */
+  void *stream;         /* what NCCL gets in place of a thread's own stream; as the probe */
 
   pthread_mutex_t mutex; /* over all below */
   pthread_cond_t changed;

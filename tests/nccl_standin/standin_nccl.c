@@ -230,10 +230,14 @@ static bool make_room(group *g) {
   return true;
 }
 
+#define STREAM_OF_THREAD ((void *)2) /* CU_STREAM_PER_THREAD, hipStreamPerThread */
+
 static nccl_result add(const standin_op *op, void *handle, void *stream) {
   standin_comm *comm = comm_of(handle);
   if (current.n > 0 && (current.comm != comm || current.stream != stream))
     misuse("a group of several communicators or streams");
+  if (!comm->blocking && stream == STREAM_OF_THREAD)
+    misuse("a thread's own stream: a communicator that does not block launches from others");
   if (op->peer < 0 || op->peer >= comm->ranks) return STANDIN_INVALID_ARGUMENT;
   if (!make_room(&current)) return STANDIN_SYSTEM_ERROR;
   current.comm = comm;

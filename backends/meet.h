@@ -5,10 +5,10 @@
  * is about to do. A rank writes its hash and then its count, with release at system scope, into its
  * slot on every pad, and waits, with acquire, until its own pad has the same count of everyone. It
  * cannot be two meetings ahead of anybody, so that slots are not written over before they are read.
- * Who sees another hash, or waits too long, notes an error and tells everybody of it. (CUDA's kernel
- * has the count in each word of a slot, and the hash in pieces beside it: cuda_meet.c.) As it is on
- * its way, it also writes words that the call brings to where kernels behind it look for them:
- * captured with a graph, each replay writes those of its own call. */
+ * Who sees another hash, or waits too long, notes an error and tells everybody of it. (CUDA's
+ * kernel has the count in each word of a slot, and the hash in pieces beside it: cuda_meet.c.) As
+ * it is on its way, it also writes words that the call brings to where kernels behind it look for
+ * them: captured with a graph, each replay writes those of its own call. */
 #ifndef LLRT_BACKENDS_MEET_H
 #define LLRT_BACKENDS_MEET_H
 

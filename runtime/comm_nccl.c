@@ -43,23 +43,6 @@ typedef struct ballot {
   uint64_t hash_low, hash_high, refuses, reserved;
 } ballot;
 
-/* Copies all ranks' ballots to the host. */
-static llrt_status gather(llrt_comm *comm, const ballot *own, ballot *all, void *stream) {
-  const llrt_backend *backend = comm->device->backend;
-  size_t bytes = (size_t)comm->ranks * sizeof *all;
-  void *sent, *received = NULL;
-  LLRT_TRY(llrt_comm_upload(comm->device, own, sizeof *own, stream, &sent));
-  llrt_status status = backend->allocate(comm->device, bytes, &received);
-  if (status == LLRT_OK) status = nccl_rank_gather(comm->nccl, sent, received, sizeof *own, stream);
-  if (status == LLRT_OK) status = nccl_rank_wait(comm->nccl, stream);
-  if (status == LLRT_OK)
-    status = backend->copy(comm->device, all, received, bytes, LLRT_COPY_FROM_DEVICE, stream);
-  if (status == LLRT_OK) status = backend->synchronize(comm->device, stream);
-  if (received) backend->release(comm->device, received);
-  backend->release(comm->device, sent);
-  return status;
-}
-
 static llrt_status compare(const llrt_comm *comm, const ballot *all) {
   const ballot *own = &all[comm->rank];
   for (int r = 0; r < comm->ranks; r++) LLRT_REQUIRE(!all[r].refuses, "rank %d refused", r);
@@ -74,7 +57,7 @@ llrt_status comm_nccl_agree(llrt_comm *comm, llrt_hash hash, bool refuses, void 
   LLRT_TRY(nccl_rank_status(comm->nccl));
   ballot *all = memory_zeroed((size_t)comm->ranks, sizeof *all);
   if (!all) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for %d ranks", comm->ranks);
-  llrt_status status = gather(comm, &own, all, stream);
+  llrt_status status = nccl_rank_tell(comm->nccl, &own, all, sizeof own, stream);
   if (status == LLRT_OK) status = compare(comm, all);
   free(all);
   return status;

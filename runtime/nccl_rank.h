@@ -40,6 +40,9 @@ llrt_status nccl_rank_exchange(nccl_rank *rank, const nccl_transfer *transfers, 
 llrt_status nccl_rank_gather(nccl_rank *rank, const void *own, void *all, size_t bytes,
                              void *stream);
 
+/* The same from and to the host, and waits for it. Errors: OUT_OF_MEMORY, DEVICE. */
+llrt_status nccl_rank_tell(nccl_rank *rank, const void *own, void *all, size_t bytes, void *stream);
+
 /* Work that is queued between these two is watched: from when what is before it has ended, it may
  * take the time-out. Not while the stream captures. Errors: DEVICE. */
 llrt_status nccl_rank_begin(nccl_rank *rank, void *stream);

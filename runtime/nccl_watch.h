@@ -32,7 +32,8 @@ typedef struct nccl_failure {
 struct nccl_rank {
   llrt_device *device;
   nccl_library library;
-  bool own; /* the communicator is of our own making */
+  bool own;    /* the communicator is of our own making */
+  bool blocks; /* and its calls block; of the caller's it is not known */
   int rank, ranks;
   uint64_t timeout;     /* ns */
   backend_event *probe; /* for waits; NULL: the device has no streams */
@@ -61,6 +62,15 @@ void nccl_watch_stop(nccl_rank *rank);
  * given to nccl_abort without the mutex; NULL: nothing is. Precondition: the mutex is held. */
 void *nccl_fail(nccl_rank *rank, nccl_failure_kind kind, nccl_result result, const char *what);
 void nccl_abort(nccl_rank *rank, void *comm);
+
+/* Between the two the thread may call NCCL: the device is current, and the watch knows until when.
+ * leave waits for what the calls began, and says what became of them. Errors: DEVICE, also where
+ * the rank has failed before: then of enter, which leave does not follow. */
+llrt_status nccl_enter(nccl_rank *rank, const char *function, int *entry);
+llrt_status nccl_leave(nccl_rank *rank, nccl_result result, int entry);
+
+/* Between two looks: what takes microseconds is not slept over. */
+void nccl_pause(int looks);
 
 /* What has failed, as a status; OK: nothing. Precondition: the mutex is held. */
 llrt_status nccl_tell(const nccl_rank *rank);

@@ -206,7 +206,9 @@ static world host_world(opened_device *host) {
 
 /* ---- faults, on host devices ---- */
 
-/* Group 0 is prepare's, in which ranks compare what they are about to do. */
+/* Group 0 is the one by which ranks are connected, or shared the second communicator's id before,
+ * group 1 prepare's, in which they compare what they are about to do. Of given communicators
+ * prepare's is group 0. */
 static void one_fails(int fault, int from_group, bool given) {
   opened_device host;
   world w = host_world(&host);
@@ -219,10 +221,12 @@ static void one_fails(int fault, int from_group, bool given) {
   close_device(&host);
 }
 
-Test(reshard_nccl_faults, a_send_fails) { one_fails(STANDIN_SEND_FAILS, 1, false); }
-Test(reshard_nccl_faults, a_group_fails) { one_fails(STANDIN_GROUP_FAILS, 1, false); }
-Test(reshard_nccl_faults, a_group_fails_in_prepare) { one_fails(STANDIN_GROUP_FAILS, 0, false); }
-Test(reshard_nccl_faults, a_group_hangs) { one_fails(STANDIN_HANGS, 2, false); }
+Test(reshard_nccl_faults, a_send_fails) { one_fails(STANDIN_SEND_FAILS, 2, false); }
+Test(reshard_nccl_faults, a_group_fails) { one_fails(STANDIN_GROUP_FAILS, 2, false); }
+Test(reshard_nccl_faults, a_group_fails_in_prepare) { one_fails(STANDIN_GROUP_FAILS, 1, false); }
+Test(reshard_nccl_faults, a_group_fails_at_first) { one_fails(STANDIN_GROUP_FAILS, 0, false); }
+Test(reshard_nccl_faults, no_connection_is_made) { one_fails(STANDIN_SEND_FAILS, 0, false); }
+Test(reshard_nccl_faults, a_group_hangs) { one_fails(STANDIN_HANGS, 3, false); }
 Test(reshard_nccl_faults, a_given_send_fails) { one_fails(STANDIN_SEND_FAILS, 1, true); }
 Test(reshard_nccl_faults, a_given_group_hangs) { one_fails(STANDIN_HANGS, 1, true); }
 
@@ -334,7 +338,7 @@ static void stream_hangs(bool asks) {
   }
   open_world(&w);
   w.asks = asks;
-  set_fault(&w, 1, STANDIN_HANGS, 2);
+  set_fault(&w, 1, STANDIN_HANGS, 3);
   run_world(&w);
   expect_failures(&w);
   free_memory(&w);
@@ -355,7 +359,7 @@ static int run_process(world *w, int rank, bool ends) {
   for (int r = 0; r < RANKS; r++) w->device[r] = host.device;
   w->source[rank] = aligned_alloc(64, 256);
   w->destination[rank] = aligned_alloc(64, 256);
-  if (ends) set_fault(w, rank, STANDIN_EXITS, 2);
+  if (ends) set_fault(w, rank, STANDIN_EXITS, 3);
   member_main(&w->member[rank]);
   free(w->source[rank]);
   free(w->destination[rank]);

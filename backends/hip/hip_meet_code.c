@@ -1,6 +1,5 @@
 /* hip_meet.ll as code objects, a row for each GPU that kernels are made for. Written by
- * scripts/hip-meet renew. Words, of little
- * endian, that are not said are 0. */
+ * scripts/hip-meet renew. Words, of little endian, that are not said are 0. */
 #include "backends/hip/hip_meet.h"
 
 /* clang-format off */

@@ -49,6 +49,8 @@ typedef struct reshard_place {
   bool captured; /* emulated devices: the second run is of a graph, replayed twice */
   int ordinal[RESHARD_MAX_RANKS]; /* the driver's, of each device; for graphs alone */
   const char *nccl; /* a library: by it, no rank knowing an address of another's; NULL: by peers */
+  llrt_comm *(*kept)[RESHARD_MAX_RANKS]; /* [RESHARD_MAX_RANKS + 1]: communicators by NCCL that all
+                                            cases of so many ranks share; NULL: each has its own */
 } reshard_place;
 
 /* A case of 2, 3, 4, 6 or 8 ranks. */
@@ -57,6 +59,9 @@ void reshard_case_draw(random_source *source, reshard_case *c);
 /* Runs it twice on the same memory. message[size]: why it was refused, or what is wrong. */
 reshard_result reshard_case_run(const reshard_case *c, const reshard_place *place, char *message,
                                 size_t size);
+
+/* Ends the communicators that cases of so many ranks share, on a thread for each. */
+void reshard_close_kept(const reshard_place *place, int ranks);
 
 /* The value of a side's index for coordinates of a rank's part; -1: out of range. */
 int64_t reshard_case_value(const reshard_case *c, int side, int rank, const llrt_part *part,

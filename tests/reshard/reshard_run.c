@@ -208,6 +208,37 @@ static llrt_status make_again(const run *r, int rank, llrt_comm *comm,
   return status;
 }
 
+/* Where the communicator of cases of so many ranks is kept; NULL: nowhere. */
+static llrt_comm **kept_comm(const reshard_place *place, int ranks, int rank) {
+  return place->nccl && place->kept ? &place->kept[ranks][rank] : NULL;
+}
+
+static llrt_status open_comm(const run *r, const llrt_comm_params *params, llrt_comm **comm) {
+  llrt_comm **kept = kept_comm(r->place, params->ranks, params->rank);
+  if (!kept) return llrt_comm_create(r->place->device[params->rank], params, comm);
+  llrt_status status =
+      *kept ? LLRT_OK : llrt_comm_create(r->place->device[params->rank], params, kept);
+  *comm = *kept;
+  return status;
+}
+
+static void close_comm(const run *r, int rank, llrt_comm **comm) {
+  if (!kept_comm(r->place, r->c->ranks, rank)) llrt_comm_destroy(comm);
+}
+
+static void *destroy_main(void *comm) {
+  llrt_comm_destroy(comm);
+  return NULL;
+}
+
+void reshard_close_kept(const reshard_place *place, int ranks) {
+  pthread_t thread[RESHARD_MAX_RANKS];
+  for (int rank = 0; rank < ranks; rank++)
+    if (pthread_create(&thread[rank], NULL, destroy_main, kept_comm(place, ranks, rank)) != 0)
+      abort();
+  for (int rank = 0; rank < ranks; rank++) pthread_join(thread[rank], NULL);
+}
+
 static llrt_status run_rank(run *r, int rank) {
   const reshard_case *c = r->c;
   llrt_device *device = r->place->device[rank];
@@ -241,7 +272,7 @@ static llrt_status run_rank(run *r, int rank) {
                                   .parts = c->parts};
   llrt_comm *comm = NULL;
   llrt_reshard *reshard = NULL;
-  llrt_status status = llrt_comm_create(device, &params, &comm);
+  llrt_status status = open_comm(r, &params, &comm);
   if (!status) status = llrt_reshard_prepare(comm, &desc, r->place->stream, &reshard);
   if (!status && c->saved) status = make_again(r, rank, comm, &desc, &reshard);
   if (!status) status = run_once(r, rank, reshard);
@@ -250,7 +281,7 @@ static llrt_status run_rank(run *r, int rank) {
   if (!status) status = llrt_stream_synchronize(device, r->place->stream);
   if (status) snprintf(r->said[rank], sizeof r->said[rank], "%s", llrt_last_error());
   llrt_reshard_destroy(&reshard);
-  llrt_comm_destroy(&comm);
+  close_comm(r, rank, &comm);
   return status;
 }
 
@@ -315,7 +346,9 @@ reshard_result reshard_case_run(const reshard_case *c, const reshard_place *plac
   bool made = true;
   llrt_comm_signal_bytes(c->ranks, &r.signal_bytes);
   for (int rank = 0; rank < c->ranks; rank++) made &= make_rank(&r, rank);
-  if (place->nccl) made &= llrt_nccl_id_create(place->device[0], place->nccl, &r.id) == LLRT_OK;
+  llrt_comm **kept = kept_comm(place, c->ranks, 0);
+  if (place->nccl && !(kept && *kept))
+    made &= llrt_nccl_id_create(place->device[0], place->nccl, &r.id) == LLRT_OK;
   if (made) {
     run_ranks(&r);
     result = judge(&r, message, size);
@@ -324,6 +357,7 @@ reshard_result reshard_case_run(const reshard_case *c, const reshard_place *plac
   } else {
     snprintf(message, size, "memory: %s", llrt_last_error());
   }
+  if (result == RESHARD_WRONG && kept) reshard_close_kept(place, c->ranks);
   free_all(&r);
   return result;
 }

@@ -1,9 +1,9 @@
 /* llrt_reshard_draws SEED COUNT [DEVICES [nccl | FILE]]: draws and runs so many re-shards, each by
  * a thread for each rank, on `host`, which ranks share, or on devices named with commas between, a
  * rank each: cases of more ranks are left out. By peers' memory, by a stand-in for NCCL (nccl), or
- * by NCCL (the library's file). Prints what is wrong, how many were refused and why, and how many
- * were run. With LLRT_TEST_CASE=N only the case of that number is run. Exit status 1: something was
- * wrong. */
+ * by NCCL (the library's file), whose communicators all cases of so many ranks share. Prints what
+ * is wrong, how many were refused and why, and how many were run. With LLRT_TEST_CASE=N only the
+ * case of that number is run. Exit status 1: something was wrong. */
 #include "tests/reshard/reshard_case.h"
 
 #include <stdio.h>
@@ -37,6 +37,8 @@ static void open_devices(char *names, reshard_place *place, llrt_context **conte
 }
 
 static void close_devices(reshard_place *place, llrt_context **context) {
+  for (int ranks = 1; ranks <= RESHARD_MAX_RANKS && place->nccl; ranks++)
+    reshard_close_kept(place, ranks);
   for (int i = 0; i < place->devices; i++) {
     llrt_device_close(&place->device[i]);
     llrt_context_destroy(&context[i]);
@@ -62,10 +64,12 @@ int main(int argc, char **argv) {
   const char *only = getenv("LLRT_TEST_CASE");
   reshard_place place = {.timeout_ms = 600000};
   llrt_context *context[RESHARD_MAX_RANKS];
+  llrt_comm *kept[RESHARD_MAX_RANKS + 1][RESHARD_MAX_RANKS] = {{NULL}};
   snprintf(names, sizeof names, "%s", argc > 3 ? argv[3] : "host");
   if (strncmp(names, "host", 4) != 0) place.stream = PER_THREAD_STREAM;
   if (argc > 4) find_nccl(argv[4], names, nccl, sizeof nccl);
   if (argc > 4) place.nccl = nccl;
+  place.kept = kept;
   open_devices(names, &place, context);
   for (int i = 0; i < count; i++) {
     reshard_case c;

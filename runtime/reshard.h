@@ -117,6 +117,7 @@ typedef struct reshard_bases {
   void *workspace;                          /* NULL: none is needed */
   const void *const *tables[RESHARD_LISTS]; /* [rank][n_tables]: values of indices */
   const int64_t *strides[RESHARD_LISTS];    /* [rank][LLRT_MAX_RANK]; NULL: the description's */
+  bool beside;                              /* what is launched runs beside NCCL's messages */
 } reshard_bases;
 
 /* launch[begin..end); queue false: only looks whether addresses will do. Errors: INVALID_ARGUMENT,

@@ -34,7 +34,9 @@ static llrt_status take_workspace(const llrt_reshard *reshard, void *stream, voi
 }
 
 static llrt_status launch(const exchange_run *run, int begin, int end, void *stream) {
-  return reshard_run_launches(run->reshard, begin, end, true, &run->bases, stream);
+  reshard_bases bases = run->bases;
+  bases.beside = run->exchange->stream && stream == run->exchange->stream;
+  return reshard_run_launches(run->reshard, begin, end, true, &bases, stream);
 }
 
 /* ---- messages ---- */

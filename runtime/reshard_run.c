@@ -158,16 +158,24 @@ static bool writes_peers(const llrt_reshard *reshard, const reshard_launch *laun
   return false;
 }
 
-/* Of a kernel that waits for links: two blocks on a multiprocessor keep them as busy as more do,
- * and are in each other's way less (0.4 % of 1 GiB: docs/history/resharding-links.md). */
-static int32_t room_of(const llrt_reshard *reshard, const reshard_launch *launch) {
-  const llrt_tensor *to = &launch->tensor[1];
+/* What a kernel that writes peers' memory, and casts to fewer bits than it reads, has under way in
+ * two blocks is too little for memory. */
+static bool waits_for_links(const llrt_reshard *reshard, const reshard_launch *launch) {
+  const llrt_tensor *from = &launch->tensor[0], *to = &launch->tensor[1];
   int64_t elements = 1;
-  if (reshard->exchange || reshard->access != LLRT_RESHARD_WRITE) return 0;
   for (int axis = 0; axis < to->rank; axis++) elements *= to->shape[axis];
-  if (elements * llrt_dtype_bits(to->dtype) / 8 < LINKED_BYTES || !writes_peers(reshard, launch))
-    return 0;
-  return reshard->comm->device->target.facts.shared_bytes / 2;
+  return !reshard->exchange && reshard->access == LLRT_RESHARD_WRITE &&
+         llrt_dtype_bits(from->dtype) <= llrt_dtype_bits(to->dtype) &&
+         elements * llrt_dtype_bits(to->dtype) / 8 >= LINKED_BYTES && writes_peers(reshard, launch);
+}
+
+/* Two blocks on a multiprocessor keep links as busy as more do, and are in each other's way less
+ * (0.4 % of 1 GiB: docs/history/resharding-links.md). Beside NCCL's messages more would multiply
+ * the latency of memory, for which its few blocks wait. */
+static int32_t room_of(const llrt_reshard *reshard, const reshard_launch *launch,
+                       const reshard_bases *run) {
+  bool few = run->beside || waits_for_links(reshard, launch);
+  return few ? reshard->comm->device->target.facts.shared_bytes / 2 : 0;
 }
 
 llrt_status reshard_run_launches(const llrt_reshard *reshard, int begin, int end, bool queue,
@@ -179,7 +187,7 @@ llrt_status reshard_run_launches(const llrt_reshard *reshard, int begin, int end
     LLRT_TRY(place(reshard, launch, run, &at));
     if (queue)
       LLRT_TRY(llrt_op_run_sparsely(launch->op, stream, at.tensor, launch->n, &params,
-                                    room_of(reshard, launch)));
+                                    room_of(reshard, launch, run)));
   }
   return LLRT_OK;
 }
@@ -268,7 +276,8 @@ llrt_status llrt_reshard_run_with(const llrt_reshard *reshard,
   reshard_bases run = {{own.sources, own.destinations, own.scales},
                        own.workspace,
                        {own.source_tables, own.destination_tables, NULL},
-                       {NULL}};
+                       {NULL},
+                       false};
   LLRT_TRY(take_strides(reshard, RESHARD_SOURCES, own.source_strides, &run));
   LLRT_TRY(take_strides(reshard, RESHARD_DESTINATIONS, own.destination_strides, &run));
   LLRT_TRY(llrt_validate_stream(reshard->comm->device, stream));

@@ -105,6 +105,7 @@ static const char *read_kernel(const llrt_op *op, const disk_entry *entry, llrt_
     return llrt_error_text();
   if (strcmp(image->target, op->device->target.name) != 0) return "it is for another target";
   image->desc.any_order = op->desc.any_order; /* kernels do not say */
+  image->desc.linked = op->desc.linked;
   if (!llrt_hash_equal(llrt_disk_key(op->device, &image->desc, &image->set), key))
     return "its description is another kernel's";
   int own = atomic_load(&op->n_variants);

@@ -93,7 +93,7 @@ static llrt_hash key_of(const llrt_device *whose, const plan_target *target,
   *at++ = (uint64_t)desc->kind << 32 | (uint64_t)desc->n_maps;
   *at++ = types_of(desc);
   *at++ = (uint64_t)desc->in_place << 63 | (uint64_t)desc->any_order << 62 |
-          (uint64_t)set->n << 32 | (uint64_t)set->rank;
+          (uint64_t)desc->linked << 61 | (uint64_t)set->n << 32 | (uint64_t)set->rank;
   *at++ = (uint64_t)desc->combine.exclusive << 63 | (uint64_t)desc->combine.reverse << 62 |
           (uint64_t)desc->combine.op << 48 | (uint64_t)desc->combine.accumulate << 32 |
           desc->combine.axes;

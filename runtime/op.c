@@ -20,18 +20,19 @@ llrt_status llrt_op_prepare(llrt_device *device, const llrt_op_desc *given, llrt
   LLRT_ENTRY();
   LLRT_REQUIRE(out, "op is NULL");
   *out = NULL;
-  return llrt_op_prepare_as(device, given, false, false, out);
+  return llrt_op_prepare_as(device, given, (op_wishes){.lazy = false}, out);
 }
 
-llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, bool any_order,
-                               bool lazy, llrt_op **out) {
+llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, op_wishes wishes,
+                               llrt_op **out) {
   LLRT_REQUIRE(device, "device is NULL");
   op_description own, *desc = &own;
   LLRT_TRY(llrt_description_take(given, desc));
   LLRT_TRY(llrt_validate_desc(desc));
   llrt_description_normalise(desc);
-  desc->any_order = any_order;
-  LLRT_REQUIRE(!any_order || !desc->dot.batch_invariant,
+  desc->any_order = wishes.any_order;
+  desc->linked = wishes.linked;
+  LLRT_REQUIRE(!desc->any_order || !desc->dot.batch_invariant,
                "params: tune is LLRT_TUNE_ANY_ORDER, and the product is batch invariant: its order "
                "of sums does not change");
   kernel_cache *cache = &device->context->cache;
@@ -41,8 +42,8 @@ llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, b
   llrt_status status = llrt_cache_get_op(cache, device, desc, set, &op);
   if (status == LLRT_OK) {
     atomic_fetch_add(&op->handles, 1);
-    if (lazy) atomic_store(&op->lazy, true);
-    status = lazy ? llrt_op_plan(op) : llrt_op_ready_all(op);
+    if (wishes.lazy) atomic_store(&op->lazy, true);
+    status = wishes.lazy ? llrt_op_plan(op) : llrt_op_ready_all(op);
     if (status == LLRT_OK) atomic_store(&set->prepared, true);
     if (status == LLRT_OK) *out = op;
     else llrt_op_destroy(&op);

@@ -28,7 +28,8 @@ llrt_status llrt_op_prepare_with(llrt_device *device, const llrt_op_desc *desc,
   llrt_prepare_params own;
   LLRT_TRY(LLRT_PARAMS_READ(llrt_prepare_params, params, &own));
   LLRT_TRY(check_params(&own));
-  LLRT_TRY(llrt_op_prepare_as(device, desc, own.tune == LLRT_TUNE_ANY_ORDER, own.lazy, op));
+  const op_wishes wishes = {.any_order = own.tune == LLRT_TUNE_ANY_ORDER, .lazy = own.lazy};
+  LLRT_TRY(llrt_op_prepare_as(device, desc, wishes, op));
   if (own.tune == LLRT_TUNE_OFF) return LLRT_OK;
   llrt_status status = llrt_tune_op(*op, desc, &own);
   if (status != LLRT_OK) llrt_op_destroy(op);

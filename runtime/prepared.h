@@ -91,10 +91,17 @@ llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n)
 /* Loads the code of the variants that have some; for operations read from bytes. */
 llrt_status llrt_op_load_variants(llrt_op *op);
 
-/* llrt_op_prepare after its checks of `out`. any_order: op_description.any_order; lazy: it is
- * planned, and nothing is compiled. */
-llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, bool any_order,
-                               bool lazy, llrt_op **out);
+/* What the description does not say; all false: as llrt_op_prepare. */
+typedef struct op_wishes {
+  bool any_order; /* op_description.any_order */
+  bool linked;    /* op_description.linked */
+  bool lazy;      /* it is planned, and nothing is compiled */
+} op_wishes;
+
+/* llrt_op_prepare after its checks of `out`. */
+llrt_status llrt_op_prepare_as(llrt_device *device, const llrt_op_desc *given, op_wishes wishes,
+                               llrt_op **out);
+
 /* Checks a run's tensors against the operation and binds them. */
 llrt_status llrt_op_bind(const llrt_op *op, const llrt_tensor *tensors, int n, const void *stream,
                          op_call *call);

@@ -125,6 +125,9 @@ typedef struct reshard_bases {
 llrt_status reshard_run_launches(const llrt_reshard *reshard, int begin, int end, bool queue,
                                  const reshard_bases *bases, void *stream);
 
+/* Whether a launch writes memory of other ranks. */
+bool reshard_writes_peers(const llrt_reshard *reshard, const reshard_launch *launch);
+
 /* words[n_words]: the addresses of boxes that launches move together. Errors: as above. */
 llrt_status reshard_list_boxes(const llrt_reshard *reshard, const reshard_bases *bases,
                                uint64_t *words);

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "runtime/context.h"
+#include "runtime/prepared.h"
 #include "runtime/reshard_parts.h"
 
 #include <stdlib.h>
@@ -53,8 +54,9 @@ void reshard_connect(reshard_launch *launch) {
 static llrt_status make_op(llrt_reshard *reshard, const llrt_op_desc *desc,
                            reshard_launch *launch) {
   llrt_device *device = reshard->comm->device;
+  const op_wishes wishes = {.linked = reshard_writes_peers(reshard, launch)};
   llrt_status status = reshard->saved ? reshard_saved_next(reshard->saved, device, &launch->op)
-                                      : llrt_op_prepare(device, desc, &launch->op);
+                                      : llrt_op_prepare_as(device, desc, wishes, &launch->op);
   if (status == LLRT_UNSUPPORTED) reshard->refusals++;
   if (status != LLRT_OK) return status;
   launch->refusals = reshard->refusals;

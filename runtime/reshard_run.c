@@ -150,11 +150,13 @@ llrt_status reshard_list_boxes(const llrt_reshard *reshard, const reshard_bases 
   return LLRT_OK;
 }
 
-static bool writes_peers(const llrt_reshard *reshard, const reshard_launch *launch) {
+bool reshard_writes_peers(const llrt_reshard *reshard, const reshard_launch *launch) {
   const reshard_spot *written = launch->spot + launch->n_boxes;
-  if (launch->n_boxes == 0) return launch->side[1].spot.rank != reshard->comm->rank;
-  for (int k = 0; k < launch->n_boxes; k++)
-    if (written[k].rank != reshard->comm->rank) return true;
+  if (reshard->exchange || reshard->access != LLRT_RESHARD_WRITE) return false;
+  int n = launch->n_boxes > 0 ? launch->n_boxes : 1, own = reshard->comm->rank;
+  if (launch->n_boxes == 0) written = &launch->side[1].spot;
+  for (int k = 0; k < n; k++)
+    if (written[k].rank >= 0 && written[k].rank != own) return true;
   return false;
 }
 
@@ -164,9 +166,9 @@ static bool waits_for_links(const llrt_reshard *reshard, const reshard_launch *l
   const llrt_tensor *from = &launch->tensor[0], *to = &launch->tensor[1];
   int64_t elements = 1;
   for (int axis = 0; axis < to->rank; axis++) elements *= to->shape[axis];
-  return !reshard->exchange && reshard->access == LLRT_RESHARD_WRITE &&
-         llrt_dtype_bits(from->dtype) <= llrt_dtype_bits(to->dtype) &&
-         elements * llrt_dtype_bits(to->dtype) / 8 >= LINKED_BYTES && writes_peers(reshard, launch);
+  return llrt_dtype_bits(from->dtype) <= llrt_dtype_bits(to->dtype) &&
+         elements * llrt_dtype_bits(to->dtype) / 8 >= LINKED_BYTES &&
+         reshard_writes_peers(reshard, launch);
 }
 
 /* Two blocks on a multiprocessor keep links as busy as more do, and are in each other's way less

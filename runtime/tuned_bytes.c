@@ -138,6 +138,7 @@ const char *llrt_tuned_check(const disk_entry *entry, int *n) {
 static const char *check_image(const llrt_op *op, kernel_image *image) {
   if (strcmp(image->target, op->device->target.name) != 0) return "it is for another target";
   image->desc.any_order = op->desc.any_order; /* kernels do not say */
+  image->desc.linked = op->desc.linked;
   llrt_hash own = llrt_disk_key(op->device, &op->desc, op->set);
   if (!llrt_hash_equal(llrt_disk_key(op->device, &image->desc, &image->set), own))
     return "its description is another operation's";

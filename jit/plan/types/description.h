@@ -26,6 +26,7 @@ typedef struct op_description {
   int32_t n_tensors, n_maps;
   bool in_place;
   bool any_order; /* numbers may be joined in any order: what may be chosen by measuring (tune.h) */
+  bool linked;    /* the destination is memory of other devices (a convert's tiles) */
   llrt_op_combine combine;
   op_dot dot;
   const uint64_t *scalars; /* COMPUTE: codes of the run's numbers, borrowed */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PER_THREAD_STREAM ((void *)2) /* CU_STREAM_PER_THREAD */
@@ -61,7 +62,8 @@ int main(int argc, char **argv) {
   random_source source = {.state = argc > 1 ? strtoull(argv[1], NULL, 10) : 1};
   int count = argc > 2 ? atoi(argv[2]) : 100, run = 0, wrong = 0, refused = 0;
   char names[256], nccl[600], message[600], text[4000];
-  const char *only = getenv("LLRT_TEST_CASE");
+  const char *only = getenv("LLRT_TEST_CASE"), *seconds = getenv("LLRT_TEST_SECONDS");
+  time_t begun = time(NULL);
   reshard_place place = {.timeout_ms = 600000};
   llrt_context *context[RESHARD_MAX_RANKS];
   llrt_comm *kept[RESHARD_MAX_RANKS + 1][RESHARD_MAX_RANKS] = {{NULL}};
@@ -71,7 +73,7 @@ int main(int argc, char **argv) {
   if (argc > 4) place.nccl = nccl;
   place.kept = kept;
   open_devices(names, &place, context);
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count && !(seconds && time(NULL) - begun >= atoi(seconds)); i++) {
     reshard_case c;
     reshard_case_draw(&source, &c);
     if (only && atoi(only) != i) continue;

@@ -61,18 +61,25 @@ static void add_extreme(joiner *j, range x) {
   }
 }
 
+/* Of whole numbers a product with 0 is 0, whatever has wrapped before. */
+static void add_factor(joiner *j, range x) {
+  bool whole = j->type < SINGLE, zero = x.low == 0 && x.high == 0 && !x.any && !x.nan;
+  if (whole && zero) j->so_far = range_exactly(0);
+  else if (whole) j->so_far = range_whole(range_product(j->so_far, x));
+  else j->so_far = range_rounded(range_product(j->so_far, x), j->type, 1);
+  add_exponents(x, &j->above, &j->below);
+}
+
 void join_add(joiner *j, range x) {
   int known = range_truth(x);
   switch (j->op) {
   case EXPR_SUM:
   case EXPR_MEAN:
     j->so_far = range_corners(range_plus, j->so_far, x);
+    if (j->type < SINGLE) j->so_far = range_whole(j->so_far);
     if (!x.nan && !x.any) j->sum += fmax(fabs(x.low), fabs(x.high));
     break;
-  case EXPR_PROD:
-    j->so_far = range_rounded(range_product(j->so_far, x), j->type, 1);
-    add_exponents(x, &j->above, &j->below);
-    break;
+  case EXPR_PROD: add_factor(j, x); break;
   case EXPR_MAX: j->so_far = range_corners(range_larger, j->so_far, x); break;
   case EXPR_MIN: j->so_far = range_corners(range_smaller, j->so_far, x); break;
   case EXPR_ANY:

@@ -5,6 +5,9 @@
 
 #include <math.h>
 
+/* Up to here every whole number is a double. */
+#define MOST_WHOLE 0x1p53
+
 range range_exactly(double x) { return (range){x, x, isnan(x), false}; }
 range range_anything(void) { return (range){-INFINITY, INFINITY, false, true}; }
 
@@ -22,6 +25,11 @@ range range_rounded(range x, int type, double ulps) {
   if (x.high < -most) high = -most; /* overflow may or may not have happened */
   if (x.low > most) low = most;
   return (range){low, high, false, false};
+}
+
+range range_whole(range x) {
+  bool exact = x.nan || (x.low >= -MOST_WHOLE && x.high <= MOST_WHOLE);
+  return exact ? x : range_anything();
 }
 
 /* The hull of f at the corners. */

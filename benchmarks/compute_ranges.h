@@ -19,6 +19,9 @@ range range_anything(void);
 /* What a rounded operation with an error of so many units in the last place leaves. */
 range range_rounded(range x, int type, double ulps);
 
+/* Of a sum or product of whole numbers: anything where a double may not have it exactly. */
+range range_whole(range x);
+
 /* The hull of f at the corners. */
 range range_corners(double (*f)(double, double), range a, range b);
 double range_plus(double a, double b);

@@ -254,6 +254,11 @@ static range same_bits(range x, int from, llrt_dtype to) {
   return range_exactly((double)single);
 }
 
+/* What a sum or product is, computed in double. */
+static range computed(range x, int type) {
+  return type < SINGLE ? range_whole(x) : range_rounded(x, type, 1);
+}
+
 static range inner(const reference *r, const expr_node *node, const int64_t *at, int type) {
   const expr_operator_row *row = expr_row_of(node->op);
   int of = row->typing == EXPR_TYPED_COMPARED ? meet(r, node, 0) : type;
@@ -278,15 +283,15 @@ static range inner(const reference *r, const expr_node *node, const int64_t *at,
   b = argument(r, node, 1, at, of);
   if (row->typing == EXPR_TYPED_COMPARED) return range_compared(node->op, a, b);
   switch (node->op) {
-  case EXPR_ADD: return range_rounded(range_corners(range_plus, a, b), type, 1);
-  case EXPR_SUBTRACT: return range_rounded(range_corners(range_minus, a, b), type, 1);
-  case EXPR_MULTIPLY: return range_rounded(range_product(a, b), type, 1);
+  case EXPR_ADD: return computed(range_corners(range_plus, a, b), type);
+  case EXPR_SUBTRACT: return computed(range_corners(range_minus, a, b), type);
+  case EXPR_MULTIPLY: return computed(range_product(a, b), type);
   case EXPR_DIVIDE: return range_rounded(range_quotient(a, b), type, 1);
   case EXPR_MAXIMUM: return range_corners(range_larger, a, b);
   case EXPR_MINIMUM: return range_corners(range_smaller, a, b);
   case EXPR_FLOOR_DIVIDE:
   case EXPR_MODULO:
-    if (!is_exact(a) || !is_exact(b)) return range_anything();
+    if (!is_exact(a) || !is_exact(b) || range_whole(a).any) return range_anything();
     return range_corners(node->op == EXPR_MODULO ? floor_rest : floor_quotient, a, b);
   case EXPR_XOR:
   case EXPR_SHIFT_LEFT:
@@ -307,11 +312,11 @@ static range inner(const reference *r, const expr_node *node, const int64_t *at,
   if (node->op == EXPR_WHERE) return range_chosen(argument(r, node, 0, at, TRUTH), b, c);
   bool zeros = range_around_zero(a) || range_around_zero(b) || range_around_zero(c);
   if (is_exact(a) && is_exact(b) && is_exact(c) && !zeros) /* f64's product is not one in double */
-    return range_rounded(range_exactly(fma(a.low, b.low, c.low)), type, 1);
+    return computed(range_exactly(fma(a.low, b.low, c.low)), type);
   range ab = range_product(a, b);
   if (type == DOUBLE && !ab.any && !ab.nan && isfinite(ab.low) && isfinite(ab.high))
     ab = range_rounded(ab, type, 1);
-  return range_rounded(range_corners(range_plus, ab, c), type, 1);
+  return computed(range_corners(range_plus, ab, c), type);
 }
 
 /* Node number i, of which the arguments are evaluated. */

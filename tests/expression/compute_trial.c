@@ -222,7 +222,7 @@ static void draw_elements(const trial *t, bool unit, uint64_t *state, side *s) {
   }
   for (int64_t e = 0; e < s->count; e++) {
     int64_t at = offset_of(t, s, e);
-    s->number[e] = at < 0 ? 0 : decode(type, get_code(s, at));
+    s->number[e] = decode(type, at < 0 ? 0 : get_code(s, at)); /* of e8m0 code 0 is no 0 */
   }
 }
 

@@ -20,11 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether some step wants all lanes of a warp at once. */
+/* Whether some step wants all lanes of a warp at once. Those that apply nodes do where they ask
+ * whether all numbers of a warp are moderate (emit_moderate.c). */
 static bool wants_whole_warps(const plan_kernel *kernel) {
   for (int i = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
-    if (plan_step_row_of(step->kind)->warps || step->matrix != PLAN_MATRIX_NONE || step->overhang)
+    if (plan_step_row_of(step->kind)->warps || step->kind == PLAN_APPLY ||
+        step->matrix != PLAN_MATRIX_NONE || step->overhang)
       return true;
   }
   return kernel->cluster_bits > 0 || kernel->experts.used;

@@ -75,14 +75,14 @@ static bool masks_all(const emitter *e, LLVMTypeRef type) {
   return emit_masks_whole(e, (int)LLVMGetIntTypeWidth(LLVMGetElementType(type)));
 }
 
-/* Whether the kernel is an expression's that walks, or a grouped product's. In its loop ptxas (CUDA
- * 13.0) was seen to make a branch of a load under a condition and not to end it: both parts of the
- * warp then counted turns in the same uniform registers. Lanes that meet behind such loads it
- * leaves together. */
-static bool walks_rows(const plan_kernel *kernel) {
-  bool walks = kernel->walk.n_places > 0, applies = kernel->experts.used;
+/* Whether the kernel is an expression's, or a grouped product's. In loops, and where numbers of a
+ * warp are asked about together, ptxas (CUDA 13.0) was seen to make a branch of a load under a
+ * condition and not to end it: both parts of the warp then went on with the same uniform registers.
+ * Lanes that meet behind such loads it leaves together. */
+static bool keeps_together(const plan_kernel *kernel) {
+  bool applies = kernel->experts.used;
   for (int i = 0; i < kernel->n_steps; i++) applies |= kernel->step[i].kind == PLAN_APPLY;
-  return walks && applies;
+  return applies;
 }
 
 /* A load that may not happen. */
@@ -95,7 +95,7 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
     return LLVMBuildSelect(e->builder, inside, plain_load(e, type, a, tile), otherwise, "");
   if (e->ops->load_if && !a->place.staged && (a->place.indexed || a->step->predicated))
     loaded_if = e->ops->load_if(e, type, emit_pointer(e, &a->place, tile), inside, otherwise);
-  e->parted |= loaded_if && walks_rows(e->kernel);
+  e->parted |= loaded_if && keeps_together(e->kernel);
   if (loaded_if) return loaded_if;
   if (masks_all(e, type))
     return emit_parted_load(e, type, emit_pointer(e, &a->place, tile),

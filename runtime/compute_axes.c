@@ -141,13 +141,12 @@ static void next_axis(splitter *s) {
   s->left = s->next > 0 ? s->extents->named[s->dim->axis[s->next]] : INT64_MAX;
 }
 
-/* One digit of the axis becomes digits of the named axes, from the last up. */
+/* One digit of the axis becomes digits of the named axes, from the last up; each counts down if it
+ * does: from the end of all positions, every digit counts from its own. */
 static llrt_status split_digit(splitter *s, const llrt_digit *digit) {
   llrt_digit rest = *digit;
   bool open = digit->extent == LLRT_EXTENT_REST;
   int64_t extent = digit->extent;
-  if (digit->reversed && s->dim->n > 1)
-    return llrt_error(LLRT_UNSUPPORTED, "an axis of a digit that counts down is split");
   for (;;) {
     int axis = s->program->leading + s->dim->axis[s->next];
     bool reversed = counts_down(s, s->next);
@@ -295,14 +294,30 @@ static void fix_strides(llrt_storage *storage) {
   }
 }
 
-/* What a storage's digits are on a shape. */
+/* What a storage's digits are on a shape; below: positions of the axis that its digits count. */
 typedef struct bound_digits {
-  int64_t extent[LLRT_MAX_DIGITS], stride[LLRT_MAX_DIGITS];
-  int n_of_axis[LLRT_MAX_RANK];
+  int64_t extent[LLRT_MAX_DIGITS], stride[LLRT_MAX_DIGITS], below[LLRT_MAX_DIGITS];
+  int n_runtime[LLRT_MAX_RANK]; /* digits of an axis with its run-time stride */
 } bound_digits;
 
+/* Positions along the operation's axes that are in memory: of an index those that it chooses from,
+ * of axes that it folds one. */
+static void shape_in_memory(const splitter *s, const llrt_tensor *from, const llrt_tensor *tensor,
+                            int64_t shape[LLRT_MAX_RANK]) {
+  memcpy(shape, tensor->shape, sizeof tensor->shape);
+  for (int i = 0; i < from->n_indices; i++)
+    for (int a = 0; a < from->rank; a++) {
+      const llrt_index *index = &from->indices[i];
+      int axis = plain_axis(s, from->rank, a);
+      if (axis < 0) continue;
+      if (index->folded >> a & 1) shape[axis] = 1;
+      if (index->axis == a) shape[axis] = index->extent;
+    }
+}
+
 /* False where their product is more than there can be. */
-static bool bind_digits(const llrt_storage *storage, const llrt_tensor *tensor, bound_digits *out) {
+static bool bind_digits(const llrt_storage *storage, const llrt_tensor *tensor,
+                        const int64_t *shape, bound_digits *out) {
   int64_t inside = (int64_t)1 << llrt_layout_in_bits(&storage->tile), below[LLRT_MAX_RANK];
   memset(out, 0, sizeof *out);
   for (int a = 0; a < LLRT_MAX_RANK; a++) below[a] = 1;
@@ -310,15 +325,17 @@ static bool bind_digits(const llrt_storage *storage, const llrt_tensor *tensor, 
   for (int i = 0; i < storage->n_digits; i++) {
     const llrt_digit *digit = &storage->digit[i];
     int axis = digit->axis;
-    bool rest = digit->extent == LLRT_EXTENT_REST;
-    out->extent[i] = rest ? (tensor->shape[axis] + below[axis] - 1) / below[axis] : digit->extent;
-    out->stride[i] = storage_stride_is_number(digit)                     ? digit->stride
-                     : digit->stride == LLRT_STRIDE_RUNTIME && axis >= 0 ? tensor->strides[axis]
-                                                                         : inside;
+    bool runtime = digit->stride == LLRT_STRIDE_RUNTIME && axis >= 0;
+    out->extent[i] =
+        digit->extent == LLRT_EXTENT_REST ? bits_ceil_div(shape[axis], below[axis]) : digit->extent;
+    out->below[i] = axis >= 0 ? below[axis] : 1;
+    out->stride[i] = storage_stride_is_number(digit) ? digit->stride : inside;
+    if (runtime && __builtin_mul_overflow(tensor->strides[axis], out->below[i], &out->stride[i]))
+      return false;
     if (__builtin_mul_overflow(out->stride[i], out->extent[i], &inside)) return false;
     if (axis < 0) continue;
     if (__builtin_mul_overflow(below[axis], out->extent[i], &below[axis])) return false;
-    out->n_of_axis[axis]++;
+    out->n_runtime[axis] += runtime;
   }
   return true;
 }
@@ -328,12 +345,24 @@ static llrt_status refuse_position(void) {
                     "a position of an axis is taken whose digits have no known strides");
 }
 
+/* Digit number i, whose stride followed from one that is gone, keeps its own: the call's, where the
+ * axis has no other such and all of its positions below are as far apart; else this number alone.
+ */
+static void keep_stride(const bound_digits *bound, int i, llrt_digit *digit, llrt_tensor *tensor) {
+  int axis = digit->axis;
+  bool runtime =
+      axis >= 0 && bound->n_runtime[axis] == 0 && bound->stride[i] % bound->below[i] == 0;
+  digit->stride = runtime ? LLRT_STRIDE_RUNTIME : bound->stride[i];
+  if (runtime) tensor->strides[axis] = bound->stride[i] / bound->below[i];
+}
+
 /* The tensor at one position of an axis: its digits go, and what they add is the offset's. A digit
- * right outside one of them, whose stride followed from it, has a run-time stride then, of which an
- * axis has one. Not of tensors with indices, whose memory has other extents than shapes say. */
-static llrt_status take_position(splitter *s, int axis, int64_t position, llrt_tensor *tensor) {
+ * right outside one of them keeps the stride that followed from it. */
+static llrt_status take_position(splitter *s, const llrt_tensor *from, int axis, int64_t position,
+                                 llrt_tensor *tensor) {
   llrt_storage *storage = s->to;
   bound_digits bound;
+  int64_t shape[LLRT_MAX_RANK];
   int kept = 0;
   int64_t bits = llrt_dtype_bits(tensor->dtype), moved = 0;
   bool gone = false; /* the digit before */
@@ -341,24 +370,20 @@ static llrt_status take_position(splitter *s, int axis, int64_t position, llrt_t
     return llrt_error(LLRT_UNSUPPORTED,
                       "a position of an axis is taken that is in the storage's tile");
   fix_strides(storage);
-  if (!bind_digits(storage, tensor, &bound)) return refuse_position();
+  shape_in_memory(s, from, tensor, shape);
+  if (!bind_digits(storage, tensor, shape, &bound)) return refuse_position();
   for (int i = 0; i < storage->n_digits; i++) {
     llrt_digit digit = storage->digit[i];
     if (digit.axis != axis) {
-      if (gone && digit.stride == LLRT_STRIDE_PACKED) {
-        if (digit.axis < 0 || bound.n_of_axis[digit.axis] > 1 || tensor->n_indices > 0)
-          return refuse_position();
-        digit.stride = LLRT_STRIDE_RUNTIME;
-        tensor->strides[digit.axis] = bound.stride[i];
-      }
+      if (gone && digit.stride == LLRT_STRIDE_PACKED) keep_stride(&bound, i, &digit, tensor);
       gone = false;
       storage->digit[kept++] = digit;
       continue;
     }
-    bool follows = digit.stride == LLRT_STRIDE_PACKED && tensor->n_indices > 0;
-    if (digit.reversed || bound.extent[i] < 1 || follows) return refuse_position();
+    if (bound.extent[i] < 1) return refuse_position();
     int64_t at = position % bound.extent[i];
     position /= bound.extent[i];
+    if (digit.reversed) at = bound.extent[i] - 1 - at;
     gone = true;
     if (storage_stride_is_number(&digit)) storage->offset[0] += at * digit.stride;
     else moved += at * bound.stride[i];
@@ -417,7 +442,7 @@ llrt_status compute_expand(const llrt_expr *expr, const expr_program *program, i
   fill_axes(&s, from, out);
   for (int a = 0; a < expr->n_axes; a++) {
     if (!(s.tensor->taken >> a & 1)) continue;
-    LLRT_TRY(take_position(&s, program->leading + a, s.tensor->at[a], out));
+    LLRT_TRY(take_position(&s, from, program->leading + a, s.tensor->at[a], out));
     out->shape[program->leading + a] = 1;
     out->strides[program->leading + a] = 0;
   }

@@ -41,6 +41,8 @@ static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *r
 }
 
 static llrt_status begin(const llrt_op *op, int variant, const op_call *call, plan_run *run) {
+  if (op->desc.kind == LLRT_OP_COMPUTE)
+    LLRT_TRY(llrt_validate_compute_halves(&op->desc, op->variant[variant].launch.later + 1, call));
   LLRT_TRY(plan_run_begin(&op->variant[variant].launch, call->tensor, call->binding, call->n, run));
   run->alpha = call->alpha;
   run->beta = call->beta;

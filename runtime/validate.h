@@ -74,6 +74,10 @@ llrt_status llrt_validate_compute_shapes(const op_description *desc, const llrt_
 /* Outputs lie in memory of their own, or exactly where an input does. */
 llrt_status llrt_validate_compute_memory(const op_description *desc, const storage_set *set,
                                          const op_call *call);
+/* Before a compute runs so many kernels: outputs that two of them write, half a byte each, are in
+ * no input's place. */
+llrt_status llrt_validate_compute_halves(const op_description *desc, int kernels,
+                                         const op_call *call);
 
 /* validate_dot.c: a dot's tensors, types, groups and maps; needs valid dtypes and ranks. */
 llrt_status llrt_validate_dot(const op_description *desc);

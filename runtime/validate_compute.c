@@ -136,3 +136,19 @@ llrt_status llrt_validate_compute_memory(const op_description *desc, const stora
     }
   return LLRT_OK;
 }
+
+llrt_status llrt_validate_compute_halves(const op_description *desc, int kernels,
+                                         const op_call *call) {
+  program_parts parts;
+  if (kernels == 1) return LLRT_OK;
+  program_find_parts(&desc->program, &parts);
+  if (kernels <= bits_max(parts.n, 1)) return LLRT_OK;
+  for (int o = 0; o < call->n; o++)
+    for (int t = 0; t < call->n && desc->program.tensor[o].output && call->bits[o] < 8; t++)
+      if (!desc->program.tensor[t].output && call->tensor[t].data == call->tensor[o].data)
+        return llrt_error(LLRT_UNSUPPORTED,
+                          "the %s is in place of the %s, and no thread has whole bytes of its "
+                          "4-bit elements: it is written by two kernels",
+                          called(o), called(t));
+  return LLRT_OK;
+}

@@ -160,11 +160,25 @@ static void store_nibble(emitter *e, access *a, uint64_t tile, LLVMValueRef nibb
   emit_close_guard(e, end);
 }
 
+/* The elements of a word, of a lane whose first element adds `lane` to tile coordinates. */
+static void store_word_of_nibbles(emitter *e, access *a, uint64_t index, uint64_t lane,
+                                  LLVMValueRef word) {
+  for (unsigned i = 0; i < 1u << a->word; i++) {
+    LLVMValueRef shift = LLVMConstInt(LLVMTypeOf(word), i * (unsigned)a->value->bits, 0);
+    store_nibble(e, a, access_register_tile(a, index | i) ^ lane,
+                 LLVMBuildLShr(e->builder, word, shift, ""));
+  }
+}
+
 void access_store_nibbles(emitter *e, access *a) {
-  for (uint64_t index = 0; index < 1ull << a->registers; index++) {
+  int lane_bits = emit_is_host(e) ? access_lane_bits(a->value) : 0;
+  for (uint64_t index = 0; index < 1ull << a->registers; index += 1ull << a->word) {
     LLVMValueRef word = a->words[index >> a->word];
-    LLVMValueRef shift =
-        LLVMConstInt(LLVMTypeOf(word), (index & bits_mask(a->word)) * (unsigned)a->value->bits, 0);
-    store_nibble(e, a, access_register_tile(a, index), LLVMBuildLShr(e->builder, word, shift, ""));
+    for (uint64_t l = 0; l < 1ull << lane_bits; l++) {
+      uint64_t tile = f2_apply(plan_value_columns(a->value, PLAN_LANE), l);
+      LLVMValueRef one =
+          lane_bits ? LLVMBuildExtractElement(e->builder, word, emit_i32(e, (int64_t)l), "") : word;
+      store_word_of_nibbles(e, a, index, lane_bits ? tile : 0, one);
+    }
   }
 }

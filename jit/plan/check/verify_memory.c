@@ -18,7 +18,8 @@ static llrt_status check_access(const plan_kernel *kernel, int at, const plan_va
                                 const plan_address_map *map) {
   const plan_step *step = &kernel->step[at];
   int positions[LLRT_MAX_BITS];
-  CHECK(value->bits << step->vector >= 8 || (step->kind == PLAN_LOAD && step->masked),
+  bool half = step->kind == PLAN_STORE && kernel->stored_half;
+  CHECK(value->bits << step->vector >= 8 || step->kind == PLAN_LOAD || half,
         "step %d: less than a byte", at);
   if (kernel->target.simd_lanes) return LLRT_OK;
   CHECK(plan_access_positions(value, map, PLAN_REGISTER, step->vector, positions),

@@ -90,6 +90,7 @@ typedef struct draft_roles {
   bool zeros_count;   /* zeros beyond an axis and in pads may be worked on like elements: they
                          change no result */
   bool keeps_pads;    /* pads of the destination are not written */
+  bool moves_halves;  /* threads may load and store single elements of 4 bits */
   bool one_promise;   /* promises of the first tensor hold for all axes, and each tensor's storage
                          says what it knows of the axes that it has whole */
   uint32_t grouped;   /* the axis (bit a: axis a) whose positions belong to experts (plan_experts);

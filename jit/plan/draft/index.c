@@ -100,7 +100,8 @@ static llrt_status add_index(draft *d, int tensor, int number) {
   plan_index *out = &d->kernel->index[d->kernel->n_indices];
   if (d->kernel->n_indices == PLAN_MAX_INDICES)
     return llrt_error(LLRT_UNSUPPORTED, "the tensors have more than %d indices", PLAN_MAX_INDICES);
-  if (d->kernel->tensor_bits[tensor] < 8 && !d->kernel->flat && !draft_lists_alike(d))
+  bool may_halve = d->kernel->flat || d->roles.moves_halves;
+  if (d->kernel->tensor_bits[tensor] < 8 && !may_halve && !draft_lists_alike(d))
     return llrt_error(LLRT_UNSUPPORTED,
                       "indices choose among %s elements, two of which share a byte",
                       llrt_dtype_name(d->desc->tensors[tensor].dtype));

@@ -24,6 +24,7 @@ void draft_set_roles(draft *d) {
     roles->reduced = roles->may_be_empty = desc->program.reduced;
     roles->group = desc->dot.group;
     roles->has_positions = roles->one_promise = roles->keeps_pads = roles->refined_only = true;
+    roles->moves_halves = true;
     break;
   case LLRT_OP_DOT:
     if (dot_grouped_axis(&desc->dot) >= 0) {

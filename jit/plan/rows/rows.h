@@ -31,7 +31,9 @@ typedef struct rows {
                     one is worked on */
   bool clusters; /* resident: blocks of a cluster share a row, if it is too long for one */
   bool may_keep; /* walked: what several walks want may stay in shared memory */
-  int n_groups;  /* sets of axes that something is joined along, each in the next */
+  bool wants_halves; /* refused, but for two kernels of which each stores one half of bytes */
+  uint8_t half;      /* which elements of bytes are stored that no thread has whole: kernel's */
+  int n_groups;      /* sets of axes that something is joined along, each in the next */
   uint8_t group[LLRT_MAX_RANK];
   uint64_t of_axis[LLRT_MAX_RANK]; /* tile bits of an axis's digits */
   plan_order along[LLRT_MAX_RANK]; /* the same, lowest positions first */
@@ -48,10 +50,18 @@ typedef struct rows {
 llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
                            const plan_options *options, plan *out);
 
-/* rows_kernel.c: the kernel of a description whose outputs are made together. may_stay: its blocks
- * may take rows by turns. */
+/* How a kernel is made: may_stay: its blocks may take rows by turns; half: which elements it stores
+ * of bytes that no thread has whole (plan_kernel.stored_half). */
+typedef struct rows_way {
+  bool may_stay;
+  uint8_t half;
+} rows_way;
+
+/* rows_kernel.c: the kernel of a description whose outputs are made together. *halves: refused, but
+ * two kernels with the halves 1 and 2, one behind the other, can do it. */
 llrt_status rows_make_kernel(const op_description *desc, const plan_target *target,
-                             const plan_options *options, bool may_stay, plan_kernel *kernel);
+                             const plan_options *options, rows_way way, plan_kernel *kernel,
+                             bool *halves);
 
 /* Fills the tile from the draft's digits; *fits: a row that is to be resident has room. */
 llrt_status rows_tile(rows *r, bool *fits);

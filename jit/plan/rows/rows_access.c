@@ -101,13 +101,19 @@ llrt_status rows_tensor_value(rows *r, int tensor, plan_value *value) {
   return LLRT_OK;
 }
 
-/* A thread, on the host a lane, has both elements of a byte; in a word, if memory has them the
- * other way round. */
-static llrt_status check_nibbles(const rows *r, const plan_step *step, const plan_value *value) {
+/* Whether 4-bit elements are moved one by one: a thread, on the host a lane, has not both of a
+ * byte; in a word, if memory has them the other way round. */
+static bool moves_single(const rows *r, const plan_step *step, const plan_value *value) {
   const plan_kernel *kernel = r->d.kernel;
   bool words = kernel->target.simd_lanes || kernel->high_first[step->tensor];
   bool whole = step->vector > 0 && (!words || value->word > 0);
-  if (r->d.kernel->tensor_bits[step->tensor] >= 8 || whole) return LLRT_OK;
+  return kernel->tensor_bits[step->tensor] < 8 && !whole;
+}
+
+/* Two kernels store single elements of bytes, each one half of every byte. */
+static llrt_status check_halves(rows *r) {
+  if (r->d.kernel->stored_half) return LLRT_OK;
+  r->wants_halves = true;
   return llrt_error(LLRT_UNSUPPORTED, "4-bit elements whose bytes no single thread has whole");
 }
 
@@ -125,6 +131,23 @@ typedef struct access_forms {
   plan_step whole, masked;
 } access_forms;
 
+/* The step as an access by single elements, if it has to be one. */
+static llrt_status make_single(rows *r, const plan_value *value, plan_step *step) {
+  if (!moves_single(r, step, value)) return LLRT_OK;
+  step->vector = step->misaligned = 0;
+  step->by_words = false;
+  return step->kind == PLAN_STORE ? check_halves(r) : LLRT_OK;
+}
+
+/* How far a masked access goes. A byte of 4-bit elements that a thread has is stored by it, also
+ * where bounds leave one of them out: it is kept then. */
+static void mask_vector(rows *r, const plan_value *value, int most, plan_step *step) {
+  bool single = moves_single(r, step, value);
+  step->vector = (uint8_t)masked_vector(&r->d, value, step->tensor, most);
+  step->parted = step->kind == PLAN_STORE && value->bits < 8 && !single && step->vector < 1;
+  if (step->parted) step->vector = 1;
+}
+
 static llrt_status find_forms(rows *r, plan_step step, const plan_value *value, access_forms *f) {
   draft *d = &r->d;
   accesses own = accesses_of(d, value, &step);
@@ -137,7 +160,7 @@ static llrt_status find_forms(rows *r, plan_step step, const plan_value *value, 
   step.by_words = own.exact || draft_by_words(d, &step, value);
   f->whole = step;
   step.masked = true;
-  if (!own.overhang) step.vector = (uint8_t)masked_vector(d, value, step.tensor, own.vector);
+  if (!own.overhang) mask_vector(r, value, own.vector, &step);
   if (step.vector < own.vector && can_be_exact(d, value, &f->whole, own.vector)) {
     step.overhang = step.by_words = step.exact = true;
     step.vector = (uint8_t)own.vector;
@@ -145,8 +168,8 @@ static llrt_status find_forms(rows *r, plan_step step, const plan_value *value, 
   step.by_groups = step.kind == PLAN_STORE && own.overhang && value->bits >= 8;
   step.misaligned = (uint8_t)bits_max(step.vector - own.align, 0);
   f->masked = step;
-  if (f->inside) LLRT_TRY(check_nibbles(r, &f->whole, value));
-  return f->edge ? check_nibbles(r, &f->masked, value) : LLRT_OK;
+  if (f->inside) LLRT_TRY(make_single(r, value, &f->whole));
+  return f->edge ? make_single(r, value, &f->masked) : LLRT_OK;
 }
 
 static llrt_status access_steps(rows *r, plan_step step, const plan_value *value) {
@@ -259,6 +282,19 @@ static llrt_status store_with_pads(rows *r, int tensor, int value) {
   return LLRT_OK;
 }
 
+/* Of two kernels that store halves of bytes the first stores nothing else: what other outputs are
+ * made of may lie in their place. */
+static bool is_of_later(const rows *r, int tensor, int value) {
+  plan_value stored = r->d.kernel->value[value];
+  draft *d = (draft *)&r->d;
+  plan_step step = {.kind = PLAN_STORE, .tensor = (uint8_t)tensor};
+  if (r->d.kernel->stored_half != 1) return false;
+  stored.bits = r->d.kernel->tensor_bits[tensor];
+  stored.word = (uint8_t)word_of(d, &stored, tensor);
+  step.vector = (uint8_t)accesses_of(d, &stored, &step).vector;
+  return !moves_single(r, &step, &stored);
+}
+
 llrt_status rows_store(rows *r, int tensor, int value) {
   const program_tensor *own = &r->program->tensor[tensor];
   plan_kernel *kernel = r->d.kernel;
@@ -273,6 +309,7 @@ llrt_status rows_store(rows *r, int tensor, int value) {
                       .type = (uint8_t)type};
     LLRT_TRY(rows_apply(r, copy, wanted, &value));
   }
+  if (is_of_later(r, tensor, value)) return LLRT_OK;
   return rows_has_pads(r, tensor) ? store_with_pads(r, tensor, value)
                                   : store_elements(r, tensor, value, ACCESS_BOTH);
 }

@@ -274,6 +274,7 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
                                const plan_options *options, plan_kernel *kernel, bool *made) {
   draft *d = &r->d;
   draft_begin(d, desc, target, options, kernel);
+  kernel->stored_half = r->half;
   /* Nodes have words of 32 bits: more lanes than two registers of those have are code alone. */
   if (target->simd_lanes)
     kernel->lane_bits = bits_min(kernel->lane_bits, bits_log2(target->vector_bytes * 8 / 16));
@@ -304,7 +305,7 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
 }
 
 static llrt_status make_rows(rows *r, const op_description *desc, const plan_target *target,
-                             const plan_options *options, bool may_stay, plan_kernel *kernel) {
+                             const plan_options *options, rows_way way, plan_kernel *kernel) {
   static const struct {
     bool resident, turns, clusters, keeps;
   } ways[] = {{true, true, false, false},
@@ -316,7 +317,7 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
   bool made = false, blocks_stay = may_turn(desc);
   for (int i = 0; i < WAYS && !made; i++) {
     if ((ways[i].turns || ways[i].clusters) && !blocks_stay) continue;
-    if (ways[i].turns && !may_stay) continue;
+    if (ways[i].turns && !way.may_stay) continue;
     bool clusters = target->cluster_bits > 0 && target->tuning->rows_cluster_warp_bits > 0;
     if (ways[i].clusters && !clusters) continue;
     memset(r, 0, sizeof *r);
@@ -325,6 +326,7 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
     r->turns = ways[i].turns;
     r->clusters = ways[i].clusters;
     r->may_keep = ways[i].keeps;
+    r->half = way.half;
     for (int k = 0; k < PROGRAM_MAX_NODES; k++) r->value[k] = r->loaded[k] = r->kept[k] = ROWS_NONE;
     rows_end_scans(r);
     LLRT_TRY(find_groups(r));
@@ -339,10 +341,12 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
 }
 
 llrt_status rows_make_kernel(const op_description *desc, const plan_target *target,
-                             const plan_options *options, bool may_stay, plan_kernel *kernel) {
+                             const plan_options *options, rows_way way, plan_kernel *kernel,
+                             bool *halves) {
   rows *r = memory_new(sizeof *r);
   if (!r) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
-  llrt_status status = make_rows(r, desc, target, options, may_stay, kernel);
+  llrt_status status = make_rows(r, desc, target, options, way, kernel);
+  *halves = status == LLRT_UNSUPPORTED && r->wants_halves;
   free(r);
   return status;
 }

@@ -48,28 +48,40 @@ static llrt_status check_reports(const op_description *desc, const program_parts
   return LLRT_OK;
 }
 
+/* The kernel of a part, or where no thread has whole bytes of 4-bit outputs two, which store one
+ * half of each. *n: how many. */
+static llrt_status make_part(const op_description *own, const plan_target *target,
+                             const plan_options *options, bool may_stay, plan *out, int *n) {
+  plan_kernel *kernel;
+  bool halves;
+  *n = 1;
+  LLRT_TRY(stages_next(out, &kernel));
+  llrt_status status =
+      rows_make_kernel(own, target, options, (rows_way){may_stay, 0}, kernel, &halves);
+  if (!halves) return status;
+  *n = 2;
+  LLRT_TRY(rows_make_kernel(own, target, options, (rows_way){may_stay, 1}, kernel, &halves));
+  LLRT_TRY(stages_next(out, &kernel));
+  return rows_make_kernel(own, target, options, (rows_way){false, 2}, kernel, &halves);
+}
+
 static llrt_status make_parts(const op_description *desc, const plan_target *target,
                               const plan_options *options, const program_parts *parts,
                               op_description *own, plan *out) {
   int8_t tensor[PROGRAM_MAX_TENSORS] = {0};
-  plan_kernel *kernel;
   LLRT_TRY(check_reports(desc, parts));
   for (int p = 0; p < parts->n; p++) {
-    LLRT_TRY(stages_next(out, &kernel));
+    int first = out->n_variants, n;
     take_part(desc, parts, p, own, tensor);
     /* a launch shares the turns of its first kernel's blocks alone */
-    LLRT_TRY(rows_make_kernel(own, target, options, p == 0, kernel));
-    stages_view_all(desc, kernel, own->n_tensors);
-    for (int t = 0; t < own->n_tensors; t++) stages_view_tensor(kernel, t, tensor[t], 0);
+    LLRT_TRY(make_part(own, target, options, p == 0, out, &n));
+    for (int k = first; k < first + n; k++) {
+      stages_view_all(desc, &out->variant[k], own->n_tensors);
+      for (int t = 0; t < own->n_tensors; t++)
+        stages_view_tensor(&out->variant[k], t, tensor[t], 0);
+    }
   }
   return LLRT_OK;
-}
-
-static llrt_status make_whole(const op_description *desc, const plan_target *target,
-                              const plan_options *options, plan *out) {
-  plan_kernel *kernel;
-  LLRT_TRY(stages_next(out, &kernel));
-  return rows_make_kernel(desc, target, options, true, kernel);
 }
 
 llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
@@ -78,7 +90,8 @@ llrt_status plan_rows_make(const op_description *desc, const plan_target *target
   out->n_variants = 0;
   program_find_parts(&desc->program, &parts);
   if (parts.n <= 1) {
-    LLRT_TRY(make_whole(desc, target, options, out)); /* says what outputs lack */
+    int kernels;
+    LLRT_TRY(make_part(desc, target, options, true, out, &kernels)); /* says what outputs lack */
   } else {
     op_description *own = memory_new(sizeof *own);
     if (!own) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");

@@ -25,7 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.path.join(ROOT, "benchmarks", "data", "tiles-*.jsonl*")
 HEADER = os.path.join(ROOT, "jit", "plan", "dot", "tile_constants.h")
 KINDS = ("warps", "groups", "produced", "dense", "swapped")
-FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares".split()
+FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares beside".split()
 LINE = FACTS + "M N K S blocks turns".split()
 UNITS = 132
 
@@ -39,6 +39,7 @@ CONSTANTS = [(f"{what}_{kind}", first, text.format(kind))
     ("join", 700, "clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block"),
     ("fetch", 60, "bytes of a clock that a multiprocessor fetches through the second-level cache"),
     ("cache", 7600, "bytes of a clock that all multiprocessors fetch through it together"),
+    ("beside", 20, "clocks of a turn more where blocks of a cluster fetch together"),
     ("latency", 1400, "clocks from a copy's beginning to its end"),
     ("turn", 100, "clocks of a turn beside products and copies"),
     ("rounds", 0.6, "of a tile's clocks, where the next one begins meanwhile"),
@@ -91,7 +92,7 @@ class Measured:
             self.shapes.append((kind, shape))
             for name, shares, blocks, turns, us, least, *wrong in times:
                 if us > 0 and not wrong and name in candidates:
-                    rows.append([number, *shape, shares, blocks, turns, us, least, launch, *candidates[name]])
+                    rows.append([number, *shape, shares, blocks, turns, us, least, launch, *candidates[name], *[1] * (len(FACTS) - len(candidates[name]))])
         columns = "shape M N K S blocks turns us least launch".split() + FACTS
         table = np.array(rows, dtype=float)
         self.column = {name: table[:, i] for i, name in enumerate(columns)}
@@ -106,20 +107,25 @@ def predict(c, x):
     """Clocks of every candidate, as pace_clocks and tile_pace compute them; c: columns, x: constants by name."""
     kind = c["kind"].astype(int)
     of = lambda what: np.array([x[f"{what}_{k}"] for k in KINDS])[kind]
-    units = np.select([c["cluster"] <= 1, c["cluster"] == 2, c["cluster"] == 4],
+    cluster = np.maximum(c["cluster"], c["beside"])
+    units = np.select([cluster <= 1, cluster == 2, cluster == 4],
                       [UNITS, x["clusters2"], x["clusters4"]], x["clusters8"]).round()  # whole ones, as in C
     area = c["m"] * c["n"] / 16384
     product = c["m"] * c["n"] * c["k"] / (of("macs") * (1 + c["bytes"])) + c["short"] * x["join"] * area / np.maximum(c["groups"], 1)
     decode = c["n"] * c["k"] / 8 * of("decode") / 128
     busy = np.cbrt(product ** 3 + decode ** 3)
-    fetch = (c["n"] * c["k"] * c["bits_b"] + np.minimum(c["m"], c["M"]) * c["k"] * c["bits_a"]) / 8 / x["fetch"]
+    fetched = {"a": np.minimum(c["m"], c["M"]) * c["k"] * c["bits_a"] / 8, "b": c["n"] * c["k"] * c["bits_b"] / 8}
+    fetch = (fetched["a"] + fetched["b"]) / x["fetch"]
+    swapped = c["kind"] == KINDS.index("swapped")
+    once = fetched["a"] / np.where(swapped, c["beside"], 1) + fetched["b"] / np.where(swapped, 1, c["beside"])
     tile = of("tile") * np.sqrt(area) * np.where(c["rounds"] > 0, x["rounds"], 1) + \
         np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * x["cluster"]
     start = x["start"] + c["dealt"] * x["deal"] + c["shares"] * x["second"]
     blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])
     at_once = np.minimum(np.where(c["dealt"] > 0, np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"]), blocks), units * c["resident"])
-    together = fetch * at_once * x["fetch"] / x["cache"]
-    turn = lambda beside: np.maximum(np.maximum(np.maximum(busy, fetch) * beside, together), x["latency"] / c["slots"]) + x["turn"]
+    together = once * at_once / x["cache"]
+    waits = x["turn"] + np.where(c["beside"] > 1, x["beside"], 0)
+    turn = lambda beside: np.maximum(np.maximum(np.maximum(busy, fetch) * beside, together), x["latency"] / c["slots"]) + waits
     beside = np.minimum(c["resident"], np.ceil(blocks / units))
     tiles = np.ceil(blocks / (units * c["resident"])) * (turns * turn(beside) + tile)
     positions = np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"])
@@ -192,7 +198,7 @@ def write_constants(path, x):
 
 def describe(c, i):
     text = f"{KINDS[int(c['kind'][i])]} {int(c['m'][i])}x{int(c['n'][i])}x{int(c['k'][i])}"
-    for name, word in (("cluster", ", clusters of {}"), ("S", ", {} shares")):
+    for name, word in (("cluster", ", clusters of {}"), ("beside", ", {} beside each other"), ("S", ", {} shares")):
         text += word.format(int(c[name][i])) if c[name][i] > 1 else ""
     return text + (", dealt" if c["dealt"][i] else "")
 

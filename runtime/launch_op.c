@@ -25,6 +25,7 @@ static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *r
   LLRT_TRY(plan_run_stage(recipe, run, args, &blocks));
   if (blocks == 0) return LLRT_OK;
   int64_t most = (int64_t)recipe->rounds * op->device->info.compute_units;
+  if (recipe->cluster > 0) most -= most % recipe->cluster;
   if (most > 0 && blocks > most) blocks = most;
   const backend_module *module = atomic_load_explicit(&op->module[kernel], memory_order_acquire);
   backend_launch launch = {.early = op->device->target.facts.early_launches,

@@ -23,6 +23,13 @@ void nvptx_arrive(emitter *e, LLVMValueRef pointer) {
                  e->i64, &address, 1);
 }
 
+/* At the same place of block `rank`. */
+void nvptx_arrive_far(emitter *e, LLVMValueRef pointer, LLVMValueRef rank) {
+  LLVMValueRef address = nvptx_cluster_address(e, pointer, rank);
+  nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [$0];",
+                 "r,~{memory}", NULL, &address, 1);
+}
+
 LLVMValueRef nvptx_phase_passed(emitter *e, LLVMValueRef pointer, LLVMValueRef parity) {
   LLVMValueRef args[] = {nvptx_shared_address(e, pointer), parity};
   static const char text[] =
@@ -94,19 +101,26 @@ void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes) {
 }
 
 void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
-                    int rank, LLVMValueRef barrier) {
-  static const char *const texts[] = {
-      [2] = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], "
-            "[$1, {$3, $4}], [$2];",
-      [3] = "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [$0], "
-            "[$1, {$3, $4, $5}], [$2];"};
-  LLVMValueRef args[3 + PLAN_BOX_RANK] = {nvptx_shared_address(e, to),
+                    int rank, LLVMValueRef barrier, int blocks) {
+  static const char *const places[] = {[2] = "$3, $4", [3] = "$3, $4, $5"};
+  char text[160], constraints[32] = "r,l,r,r,r", mask[16] = "";
+  if (rank == 3) strcat(constraints, ",r");
+  if (blocks > 1) {
+    snprintf(mask, sizeof mask, ", $%d", 3 + rank);
+    strcat(constraints, ",h");
+  }
+  strcat(constraints, ",~{memory}");
+  snprintf(text, sizeof text,
+           "cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes%s [$0], "
+           "[$1, {%s}], [$2]%s;",
+           rank, blocks > 1 ? ".multicast::cluster" : "", places[rank], mask);
+  LLVMValueRef args[4 + PLAN_BOX_RANK] = {nvptx_shared_address(e, to),
                                           LLVMBuildPtrToInt(e->builder, box, e->i64, ""),
                                           nvptx_shared_address(e, barrier)};
   memcpy(&args[3], from, (size_t)rank * sizeof *from);
-  nvptx_assemble(e, NVPTX_ORDERED, texts[rank],
-                 rank == 3 ? "r,l,r,r,r,r,~{memory}" : "r,l,r,r,r,~{memory}", NULL, args,
-                 3 + (unsigned)rank);
+  args[3 + rank] = LLVMConstInt(LLVMInt16TypeInContext(e->context), (1u << blocks) - 1, false);
+  nvptx_assemble(e, NVPTX_ORDERED, text, constraints, NULL, args,
+                 3 + (unsigned)rank + (blocks > 1));
 }
 
 /* ---- clusters ---- */

@@ -380,6 +380,7 @@ const emit_target_ops emit_ops_nvptx = {
     .expect_boxes = nvptx_expect_boxes,
     .copy_box = nvptx_copy_box,
     .arrive = nvptx_arrive,
+    .arrive_far = nvptx_arrive_far,
     .arrive_copied = nvptx_arrive_copied,
     .phase_passed = nvptx_phase_passed,
     .proxy_fence = nvptx_proxy_fence,

@@ -42,6 +42,7 @@ void nvptx_await_products(emitter *e, int groups, LLVMValueRef *words, int n);
 LLVMValueRef nvptx_blocks(emitter *e);
 void nvptx_make_barrier(emitter *e, LLVMValueRef pointer, int arrivals);
 void nvptx_arrive(emitter *e, LLVMValueRef pointer);
+void nvptx_arrive_far(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);
 LLVMValueRef nvptx_phase_passed(emitter *e, LLVMValueRef pointer, LLVMValueRef parity);
 void nvptx_proxy_fence(emitter *e);
 void nvptx_set_registers(emitter *e, int count, bool more);
@@ -52,7 +53,7 @@ void nvptx_end_copies(emitter *e);
 void nvptx_await_copies(emitter *e, int groups);
 void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes);
 void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
-                    int rank, LLVMValueRef barrier);
+                    int rank, LLVMValueRef barrier, int blocks);
 LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);
 LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef address, int offset);
 

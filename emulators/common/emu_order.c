@@ -26,7 +26,7 @@ void emu_order_fini(emu_order *order) {
   memset(order, 0, sizeof *order);
 }
 
-static void join(emu_clock *into, const emu_clock *from) {
+void emu_order_join(emu_clock *into, const emu_clock *from) {
   for (int a = 0; a < EMU_MAX_AGENTS; a++) {
     if (from->seen[a] > into->seen[a]) into->seen[a] = from->seen[a];
     if (from->proxy[a] > into->proxy[a]) into->proxy[a] = from->proxy[a];
@@ -34,12 +34,12 @@ static void join(emu_clock *into, const emu_clock *from) {
 }
 
 void emu_order_release(emu_order *order, int agent, emu_clock *into) {
-  join(into, &order->clock[agent]);
+  emu_order_join(into, &order->clock[agent]);
   order->clock[agent].seen[agent]++;
 }
 
 void emu_order_acquire(emu_order *order, int agent, const emu_clock *from) {
-  join(&order->clock[agent], from);
+  emu_order_join(&order->clock[agent], from);
 }
 
 void emu_order_barrier(emu_order *order, uint32_t members) {
@@ -73,9 +73,9 @@ static bool unseen(const emu_order *order, const uint32_t *seen, int by, uint32_
 }
 
 /* Whether it knows not of a read. */
-static bool unseen_read(const emu_order *order, int by, uint32_t at, int *other) {
+static bool unseen_read(const emu_order *order, const uint32_t *seen, int by, uint32_t at,
+                        int *other) {
   const uint32_t *read = &order->read[(size_t)at * (size_t)order->warps];
-  const uint32_t *seen = order->clock[by].seen;
   for (int w = 0; w < order->warps; w++) {
     *other = w;
     if (w != by && read[w] > seen[w]) return true;
@@ -98,7 +98,7 @@ int64_t emu_order_read(emu_order *order, uint32_t offset, uint32_t bytes, int wa
 int64_t emu_order_write(emu_order *order, uint32_t offset, uint32_t bytes, int warp, int *other) {
   const uint32_t *seen = order->clock[warp].seen;
   for (uint32_t i = offset; i < offset + bytes; i++) {
-    if (unseen(order, seen, warp, i, other) || unseen_read(order, warp, i, other)) return i;
+    if (unseen(order, seen, warp, i, other) || unseen_read(order, seen, warp, i, other)) return i;
     order->written[i] = (emu_write){seen[warp], (uint8_t)warp};
   }
   return -1;
@@ -128,14 +128,23 @@ int64_t emu_order_written_since(const emu_order *order, uint32_t offset, uint32_
   return -1;
 }
 
-int64_t emu_order_proxy_write(emu_order *order, uint32_t offset, uint32_t bytes, int warp,
-                              int agent, int *other) {
-  uint32_t time = order->clock[agent].seen[agent];
+/* For `by`, an agent or -1. */
+static int64_t proxy_write(emu_order *order, uint32_t offset, uint32_t bytes, const uint32_t *seen,
+                           int by, int agent, int *other) {
+  const uint32_t time = order->clock[agent].seen[agent];
   for (uint32_t i = offset; i < offset + bytes; i++) {
-    if (unseen(order, order->clock[warp].seen, warp, i, other) ||
-        unseen_read(order, warp, i, other))
-      return i;
+    if (unseen(order, seen, by, i, other) || unseen_read(order, seen, by, i, other)) return i;
     order->written[i] = (emu_write){time, (uint8_t)agent};
   }
   return -1;
+}
+
+int64_t emu_order_proxy_write(emu_order *order, uint32_t offset, uint32_t bytes, int warp,
+                              int agent, int *other) {
+  return proxy_write(order, offset, bytes, order->clock[warp].seen, warp, agent, other);
+}
+
+int64_t emu_order_far_write(emu_order *order, uint32_t offset, uint32_t bytes, const uint32_t *seen,
+                            int agent, int *other) {
+  return proxy_write(order, offset, bytes, seen, -1, agent, other);
 }

@@ -64,5 +64,10 @@ int64_t emu_order_written_since(const emu_order *order, uint32_t offset, uint32_
                                 const uint32_t *seen, int *other);
 int64_t emu_order_proxy_write(emu_order *order, uint32_t offset, uint32_t bytes, int warp,
                               int agent, int *other);
+/* The same for one that is no agent, whose knowledge `seen` is. */
+int64_t emu_order_far_write(emu_order *order, uint32_t offset, uint32_t bytes, const uint32_t *seen,
+                            int agent, int *other);
+/* *into comes to know what *from does. */
+void emu_order_join(emu_clock *into, const emu_clock *from);
 
 #endif

@@ -98,6 +98,9 @@ bool ptx_cluster_release(ptx_cluster *cluster) {
   }
   if (!any) return false;
   cluster->phase++;
+  if (!ptx_mbarriers_meet(cluster))
+    ptx_fault(cluster->run[0], NULL, NULL, EMU_NOWHERE, EMU_LIMIT,
+              "no memory for what blocks know");
   for (int r = 0; r < cluster->size; r++) {
     emu_shared_cluster_barrier(&cluster->run[r]->shared);
     for (int w = 0; w < cluster->run[r]->n_warps; w++) {

@@ -37,6 +37,8 @@ struct ptx_mbarriers {
   int n;
   bulk_copy *copy;
   int n_copies, capacity;
+  emu_clock *far; /* by warp, then by barrier (arriving, done), each by block of the cluster: what
+                     is known of that block's memory; NULL: nothing of others' */
 };
 
 /* ---- a block's ---- */
@@ -84,6 +86,7 @@ void ptx_mbarriers_fini(ptx_run *run) {
   if (!run->mbarriers) return;
   drop_copies(run->mbarriers);
   free(run->mbarriers->copy);
+  free(run->mbarriers->far);
   emu_order_fini(&run->mbarriers->order);
   free(run->mbarriers);
   run->mbarriers = NULL;
@@ -124,12 +127,48 @@ static int agent_of(const ptx_run *run, const mbarrier *barrier) {
   return run->n_warps + (int)(barrier - run->mbarriers->barrier);
 }
 
+/* ---- what is known of other blocks of the cluster ---- */
+
+static emu_clock *far_of_warp(const ptx_run *run, int warp) {
+  return run->mbarriers->far + (size_t)warp * PTX_MAX_CLUSTER;
+}
+
+static emu_clock *far_of_barrier(const ptx_run *run, const mbarrier *barrier, bool done) {
+  const ptx_mbarriers *all = run->mbarriers;
+  return far_of_warp(run, run->n_warps + 2 * (int)(barrier - all->barrier) + done);
+}
+
+static void join_far(emu_clock *into, const emu_clock *from) {
+  for (int r = 0; r < PTX_MAX_CLUSTER; r++) emu_order_join(&into[r], &from[r]);
+}
+
+bool ptx_mbarriers_meet(ptx_cluster *cluster) {
+  for (int s = 0; s < cluster->size; s++) {
+    ptx_mbarriers *all = cluster->run[s]->mbarriers;
+    const size_t clocks = (size_t)(cluster->run[s]->n_warps + 2 * MAX_MBARRIERS) * PTX_MAX_CLUSTER;
+    if (!all) continue;
+    if (!all->far && !(all->far = calloc(clocks, sizeof *all->far))) return false;
+  }
+  for (int r = 0; r < cluster->size; r++) {
+    emu_clock known = {{0}, {0}};
+    ptx_mbarriers *all = cluster->run[r]->mbarriers;
+    if (!all) continue;
+    for (int w = 0; w < cluster->run[r]->n_warps; w++) emu_order_release(&all->order, w, &known);
+    for (int s = 0; s < cluster->size; s++)
+      for (int w = 0; w < cluster->run[s]->n_warps && cluster->run[s]->mbarriers; w++)
+        emu_order_join(&far_of_warp(cluster->run[s], w)[r], &known);
+  }
+  return true;
+}
+
 /* Ends the phase if nothing is awaited any more. */
-static void complete(mbarrier *barrier) {
+static void complete(const ptx_run *run, mbarrier *barrier) {
   if (barrier->pending || barrier->bytes) return;
   barrier->phase++;
   barrier->pending = barrier->expected;
   barrier->done = barrier->arriving;
+  if (run->mbarriers->far)
+    join_far(far_of_barrier(run, barrier, true), far_of_barrier(run, barrier, false));
 }
 
 /* Writes what copies have brought for the barrier. */
@@ -153,7 +192,7 @@ static void deliver(ptx_run *run, mbarrier *barrier) {
   barrier->pending -= barrier->later;
   barrier->later = 0;
   emu_order_release(&all->order, agent_of(run, barrier), &barrier->arriving);
-  complete(barrier);
+  complete(run, barrier);
 }
 
 static bool run_init(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
@@ -230,7 +269,7 @@ static bool arrivals(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
     uint32_t n = count < 0 ? 1 : (uint32_t)warp->value[ptx_reg(op, count, 0)][lane];
     if (!arrive(run, warp, op, lane, barrier, n)) return false;
     emu_order_release(&run->mbarriers->order, warp->index, &barrier->arriving);
-    complete(barrier);
+    complete(run, barrier);
   }
   return true;
 }
@@ -250,6 +289,46 @@ static bool run_arrive(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t 
 static bool run_arrive_expect(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   drop_state(warp, op, mask);
   return arrivals(run, warp, op, mask, 1, 2, -1);
+}
+
+/* The other block that an address of mapa is in, and the barrier there. NULL: a fault. */
+static mbarrier *find_far(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane,
+                          uint64_t address, ptx_run **other) {
+  const uint32_t at = address & ((1u << PTX_CLUSTER_SHIFT) - 1);
+  const uint64_t rank = (address >> PTX_CLUSTER_SHIFT) - 1;
+  if (rank >= (uint64_t)run->cluster->size || run->cluster->phase == 0 ||
+      ptx_block_ended(run->cluster->run[rank])) {
+    ptx_fault_at(run, warp, op, lane, address, EMU_BARRIER,
+                 "no block of the cluster that has begun and not ended");
+    return NULL;
+  }
+  *other = run->cluster->run[rank];
+  ptx_mbarriers *all = (*other)->mbarriers;
+  for (int i = 0; i < all->n; i++) {
+    const emu_write *made = &all->order.written[at];
+    if (all->barrier[i].address == at && all->barrier[i].valid &&
+        made->time <= far_of_warp(run, warp->index)[rank].seen[made->agent])
+      return &all->barrier[i];
+  }
+  ptx_fault_at(run, warp, op, lane, address, EMU_UNDEFINED,
+               "no mbarrier that the cluster knows of was made here");
+  return NULL;
+}
+
+/* At barriers of other blocks of the cluster, to which go what the warp knows of its own block. */
+static bool run_arrive_far(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  ptx_lanes address;
+  if (!ptx_addresses(run, warp, op, 1, mask, address)) return false;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    const int lane = __builtin_ctz(rest);
+    ptx_run *other;
+    mbarrier *barrier = find_far(run, warp, op, lane, address[lane], &other);
+    if (!barrier || !arrive(run, warp, op, lane, barrier, 1)) return false;
+    emu_order_release(&run->mbarriers->order, warp->index,
+                      &far_of_barrier(other, barrier, false)[run->rank]);
+    complete(other, barrier);
+  }
+  return true;
 }
 
 static bool run_expect(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
@@ -286,6 +365,8 @@ static bool run_test(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
     warp->yielded |= !value[lane];
     if (!value[lane]) continue;
     emu_order_acquire(&run->mbarriers->order, warp->index, &barrier->done);
+    if (run->mbarriers->far)
+      join_far(far_of_warp(run, warp->index), far_of_barrier(run, barrier, true));
     emu_shared_order_lanes(&run->shared);
   }
   ptx_write(warp, ptx_reg(op, 0, 0), mask, value, NULL);
@@ -351,6 +432,28 @@ uint8_t *ptx_begin_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane
   return data;
 }
 
+uint8_t *ptx_begin_bulk_far(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, int rank,
+                            uint64_t address, uint32_t to, uint32_t bytes) {
+  ptx_run *other;
+  mbarrier *barrier = find_far(
+      run, warp, op, lane, offset_of(address) | (uint64_t)(rank + 1) << PTX_CLUSTER_SHIFT, &other);
+  int toucher;
+  if (!barrier) return NULL;
+  const uint32_t *seen = far_of_warp(run, warp->index)[rank].seen;
+  int64_t race = emu_order_far_write(&other->mbarriers->order, to, bytes, seen,
+                                     agent_of(other, barrier), &toucher);
+  if (race >= 0) {
+    ptx_fault_at(run, warp, op, lane, (uint64_t)race, EMU_RACE,
+                 "a copy to shared memory of block %d of the cluster that agent %d touched", rank,
+                 toucher);
+    return NULL;
+  }
+  memset(other->shared.undefined + to, 0xff, bytes);
+  uint8_t *data = add_copy(other->mbarriers, barrier, to, bytes, true);
+  if (!data) ptx_fault(run, warp, op, lane, EMU_LIMIT, "no memory for a copy");
+  return data;
+}
+
 /* Takes the bytes, and their place. */
 static bool start_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t barrier,
                        uint32_t to, uint64_t from, uint32_t bytes) {
@@ -405,7 +508,7 @@ static bool arrive_with(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane
   barrier->pending += any;
   barrier->later += any;
   emu_order_release(&all->order, warp->index, &barrier->arriving);
-  complete(barrier);
+  complete(run, barrier);
   return true;
 }
 
@@ -476,6 +579,7 @@ const ptx_form ptx_mbarrier_forms[] = {
     ROW("mbarrier init " SPACE " b64", "ms", run_init, PTX_MEMORY),
     ROW("mbarrier inval " SPACE " b64", "m", run_invalidate, PTX_MEMORY),
     ROW("mbarrier arrive ?release ?cta " SPACE " b64", "vm?s", run_arrive, PTX_MEMORY),
+    ROW("mbarrier arrive release cluster shared::cluster b64", "vm", run_arrive_far, PTX_MEMORY),
     ROW("mbarrier arrive expect_tx ?release ?cta " SPACE " b64", "vms", run_arrive_expect,
         PTX_MEMORY),
     ROW("mbarrier expect_tx ?relaxed ?cta " SPACE " b64", "ms", run_expect, PTX_MEMORY),

@@ -186,6 +186,12 @@ bool ptx_mbarriers_ended(ptx_run *run);
 uint8_t *ptx_begin_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t address,
                         uint32_t to, uint32_t bytes);
 
+/* The same to block `rank` of the cluster, at the same places. */
+uint8_t *ptx_begin_bulk_far(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, int rank,
+                            uint64_t address, uint32_t to, uint32_t bytes);
+/* A barrier of the cluster: all warps know what all have done. false: no memory. */
+bool ptx_mbarriers_meet(ptx_cluster *cluster);
+
 /* ptx_wgmma.c: the same of a warp; a register's move. */
 void ptx_wgmma_reset(ptx_warp *warp);
 bool ptx_wgmma_ended(ptx_run *run);

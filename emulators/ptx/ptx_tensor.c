@@ -53,6 +53,20 @@ static bool copy_row(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane,
   return true;
 }
 
+/* The same bytes to other blocks of the cluster, of which the mask in operand 3 is. */
+static bool copy_to_others(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint32_t to,
+                           uint32_t bytes, uint64_t barrier, const uint8_t *data) {
+  const uint64_t mask = op->n_operands > 3 ? warp->value[ptx_reg(op, 3, 0)][lane] : 0;
+  for (int r = 0; mask >> r != 0 && r < PTX_MAX_CLUSTER; r++) {
+    if (!(mask >> r & 1) || r == run->rank) continue;
+    uint8_t *other = ptx_begin_bulk_far(run, warp, op, lane, r, barrier, to, bytes);
+    if (!other) return false;
+    memcpy(other, data, 2 * (size_t)bytes);
+  }
+  return op->n_operands <= 3 || mask >> run->rank & 1 ||
+         ptx_fault(run, warp, op, lane, EMU_UNKNOWN, "a box that is not for the block itself");
+}
+
 static bool copy_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t to,
                      uint64_t map_address, uint64_t barrier) {
   ptx_tensor_map made, *map = &made;
@@ -78,6 +92,7 @@ static bool copy_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, u
   for (uint32_t i = 0; i < map->box[1]; i++, from[1]++) {
     if (!copy_row(run, warp, op, lane, map, from, i * row, data, bytes)) return false;
   }
+  if (!copy_to_others(run, warp, op, lane, offset, bytes, barrier, data)) return false;
   run->counters.global_loads++;
   run->counters.global_load_bytes += bytes;
   run->counters.global_load_sectors += bytes / EMU_SECTOR_BYTES;
@@ -109,6 +124,7 @@ static bool run_copy_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
 #define ROW(syntax, operands, execute, class) {syntax, operands, execute, NULL, NULL, class, 0}
 
 const ptx_form ptx_tensor_forms[] = {ROW("cp async bulk tensor 2d|3d shared::cta|shared::cluster "
-                                         "global ?tile mbarrier::complete_tx::bytes",
-                                         "mbm", run_copy_box, PTX_MEMORY),
+                                         "global ?tile mbarrier::complete_tx::bytes "
+                                         "?multicast::cluster",
+                                         "mbm?s", run_copy_box, PTX_MEMORY),
                                      {0}};

@@ -10,6 +10,7 @@
 #include "jit/emit/place/index.h"
 #include "jit/emit/value/emit_value.h"
 #include "jit/plan/check/plan_view.h"
+#include "jit/plan/facts/box.h"
 #include "jit/plan/facts/value.h"
 #include "jit/plan/kernel/step_table.h"
 
@@ -165,6 +166,7 @@ static void emit_function(emitter *e) {
   emit_begin_streams(e);
   emit_steps(e, 0, kernel->n_steps);
   if (kernel->launch.rounds > 0) emit_close_rounds(e, &e->rounds);
+  if (plan_fetches_together(kernel)) e->ops->barrier(e, false); /* others tell its barriers */
   emit_close_guard(e, behind);
   e->ops->end(e);
 }

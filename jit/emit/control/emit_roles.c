@@ -7,6 +7,7 @@
 #include "jit/emit/memory/emit_memory.h"
 #include "jit/emit/place/address.h"
 
+#include "base/bits.h"
 #include "jit/plan/facts/box.h"
 #include "jit/plan/facts/thread_registers.h"
 
@@ -282,7 +283,9 @@ static void make_barriers(emitter *e) {
   bool landed = plan_landed_step(kernel) >= 0;
   int copying = plan_only_boxes(kernel) ? 0 : kernel->producers << kernel->lane_bits;
   int others = landed ? kernel->producers : kernel->launch.n_boxes > 0;
-  const int counts[] = {copying + others, other_warps(e) << kernel->lane_bits, 1};
+  const int far = plan_fetches_together(kernel) ? (1 << kernel->cluster_bits) - 1 : 0;
+  const int counts[] = {copying + others,
+                        (other_warps(e) << kernel->lane_bits) + far * other_warps(e), 1};
   LLVMValueRef thread = LLVMBuildOr(e->builder, e->block_warp, e->lane, "");
   LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, 0), "");
   LLVMBasicBlockRef next = emit_open_guard(e, first);
@@ -307,7 +310,7 @@ void emit_roles_step(emitter *e, int at) {
   plan_registers registers;
   plan_registers_of(kernel, &registers);
   make_barriers(e);
-  e->ops->barrier(e, true);
+  e->ops->barrier(e, !plan_fetches_together(kernel)); /* others' copies and warps tell them, too */
   if (kernel->launch.rounds > 0)
     e->proxies = false; /* what threads write from here on no product reads */
   LLVMBasicBlockRef producers = emit_new_block(e, "producers"),
@@ -338,6 +341,21 @@ void emit_filled_step(emitter *e) {
   await_phase(e, barrier_of(e, FILLED, number), parity_of(e, number, false));
 }
 
+/* Other blocks of the cluster fill the slot, too: a lane tells each of them for its warp. */
+static void release_far(emitter *e, LLVMValueRef barrier) {
+  const int blocks = 1 << e->kernel->cluster_bits;
+  LLVMValueRef rank =
+      LLVMBuildLShr(e->builder, e->rank, emit_i32(e, bits_log2(other_warps(e))), "");
+  LLVMValueRef other = LLVMBuildAdd(e->builder, e->lane, emit_i32(e, 1), "");
+  other = LLVMBuildAnd(e->builder, LLVMBuildAdd(e->builder, rank, other, ""),
+                       emit_i32(e, blocks - 1), "");
+  e->ops->meet_warp(e);
+  LLVMBasicBlockRef next = emit_open_guard(
+      e, LLVMBuildICmp(e->builder, LLVMIntULT, e->lane, emit_i32(e, blocks - 1), ""));
+  e->ops->arrive_far(e, barrier, other);
+  emit_close_guard(e, next);
+}
+
 /* Each lane tells it for itself: racecheck reports reads of lanes for which another one arrives,
  * whatever bar.warp.sync stands before. Warps that stay together here are 0.5 % faster at 4096 rows
  * (bf16, H200). */
@@ -345,8 +363,10 @@ void emit_release_step(emitter *e, const plan_step *step) {
   LLVMValueRef number = emit_turn_number(e);
   e->ops->meet_warp(e);
   LLVMBasicBlockRef next = emit_open_guard(e, at_least(e, number, step->turns));
-  e->ops->arrive(
-      e, barrier_of(e, FREE, LLVMBuildSub(e->builder, number, emit_i32(e, step->turns), "")));
+  LLVMValueRef barrier =
+      barrier_of(e, FREE, LLVMBuildSub(e->builder, number, emit_i32(e, step->turns), ""));
+  e->ops->arrive(e, barrier);
+  if (plan_fetches_together(e->kernel)) release_far(e, barrier);
   emit_close_guard(e, next);
   e->ops->meet_warp(e);
 }

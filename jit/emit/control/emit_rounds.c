@@ -49,9 +49,12 @@ void emit_close_rounds(emitter *e, const emit_rounds *r) {
   LLVMValueRef turns =
       LLVMBuildTrunc(e->builder, LLVMBuildSub(e->builder, end, begin, ""), e->i32, "");
   LLVMValueRef next = e->deal.rest;
-  if (!e->kernel->deal.used)
-    next = LLVMBuildAdd(e->builder, r->block,
-                        LLVMBuildZExt(e->builder, e->ops->blocks(e), e->i64, ""), "");
+  if (!e->kernel->deal.used) { /* a cluster takes a position */
+    LLVMValueRef blocks = LLVMBuildZExt(e->builder, e->ops->blocks(e), e->i64, "");
+    if (e->kernel->cluster_bits > 0)
+      blocks = LLVMBuildLShr(e->builder, blocks, emit_i64(e, e->kernel->cluster_bits), "");
+    next = LLVMBuildAdd(e->builder, r->block, blocks, "");
+  }
   turns = LLVMBuildAdd(e->builder, r->turns, turns, "");
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, r->head);

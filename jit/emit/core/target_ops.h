@@ -177,6 +177,8 @@ typedef struct emit_target_ops {
   void (*make_barrier)(emitter *e, LLVMValueRef pointer, int arrivals);
   /* The thread arrives; who waits for the phase sees what it did before. */
   void (*arrive)(emitter *e, LLVMValueRef pointer);
+  /* The same at the barrier that block number `rank` (i32) of the cluster has at this place. */
+  void (*arrive_far)(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);
   /* The thread arrives once all copies that it began before have arrived; who waits sees those. */
   void (*arrive_copied)(emitter *e, LLVMValueRef pointer);
   /* Whether the phase of parity `parity` (i32, 0 or 1) has passed (i1). If it has, what arrived in
@@ -185,9 +187,11 @@ typedef struct emit_target_ops {
   /* The thread arrives, and the phase waits for so many bytes of boxes, too. */
   void (*expect_boxes)(emitter *e, LLVMValueRef barrier, int bytes);
   /* Begins to copy a box to shared memory, which arrives at `barrier`. box: the tensor map; from:
-   * the box's first position (i32) along each of the tensor's `rank` dimensions. By one thread. */
+   * the box's first position (i32) along each of the tensor's `rank` dimensions. To the same place
+   * of all `blocks` blocks of the cluster, whose barriers it tells; 1: to the block's own. By one
+   * thread. */
   void (*copy_box)(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
-                   int rank, LLVMValueRef barrier);
+                   int rank, LLVMValueRef barrier, int blocks);
 } emit_target_ops;
 
 #endif

@@ -30,6 +30,15 @@ static LLVMValueRef first_position(emitter *e, const plan_value *value, int axis
   return LLVMBuildTrunc(e->builder, position, e->i32, "");
 }
 
+/* The block's own of the parts that a cluster fetches: begins behind those of the blocks before. */
+static LLVMValueRef own_part(emitter *e, const plan_box *box, LLVMValueRef *row) {
+  const int warps = e->kernel->warp_bits - e->kernel->cluster_bits;
+  LLVMValueRef rank = LLVMBuildLShr(e->builder, e->rank, emit_i32(e, warps), ""),
+               rows = LLVMBuildMul(e->builder, rank, emit_i32(e, box->size[1]), "");
+  *row = LLVMBuildAdd(e->builder, *row, rows, "");
+  return LLVMBuildMul(e->builder, rows, emit_i32(e, box->size[0] << box->bytes), "");
+}
+
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
   const plan_box *box = &e->kernel->launch.box[step->box - 1];
   const int8_t *axis = e->kernel->box_axis[step->box - 1];
@@ -38,12 +47,17 @@ void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
   plan_value whole;
   plan_value_spread(e->kernel, &e->kernel->value[step->in], &whole);
   for (int d = 0; d < plan_box_rank(box); d++) first[d] = first_position(e, &whole, axis[d]);
+  if (box->parts) {
+    LLVMValueRef behind = own_part(e, box, &first[1]);
+    start = LLVMBuildGEP2(e->builder, e->i8, start, &behind, 1, "");
+  }
   for (int i = 0; i < plan_box_count(e->kernel, step); i++) {
     LLVMValueRef offset = emit_i32(e, i * pitch), from[PLAN_BOX_RANK];
     memcpy(from, first, sizeof from);
     from[0] = LLVMBuildAdd(e->builder, first[0], emit_i32(e, i * box->size[0]), "");
     LLVMValueRef to = LLVMBuildGEP2(e->builder, e->i8, start, &offset, 1, "");
-    e->ops->copy_box(e, to, e->boxes[step->box - 1], from, plan_box_rank(box), barrier);
+    e->ops->copy_box(e, to, e->boxes[step->box - 1], from, plan_box_rank(box), barrier,
+                     1 << box->parts);
   }
 }
 
@@ -53,7 +67,8 @@ int emit_box_bytes(const emitter *e, int at) {
   for (int i = 1; i <= step->body; i++) {
     if (!step[i].box) continue;
     const plan_box *box = &e->kernel->launch.box[step[i].box - 1];
-    bytes += plan_box_count(e->kernel, &step[i]) * (box->size[0] * box->size[1] << box->bytes);
+    bytes +=
+        plan_box_count(e->kernel, &step[i]) * (box->size[0] * plan_box_rows(box) << box->bytes);
   }
   return bytes;
 }

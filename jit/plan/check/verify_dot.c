@@ -61,7 +61,8 @@ llrt_status plan_verify_rounds(const plan_kernel *kernel) {
   bool met = false, uniform = true;
   if (kernel->launch.rounds == 0) return LLRT_OK;
   for (int i = 0; i < kernel->n_indices; i++) uniform &= kernel->index[i].uniform;
-  CHECK(kernel->producers > 0 && kernel->launch.n_boxes > 0 && kernel->cluster_bits == 0 &&
+  CHECK(kernel->producers > 0 && kernel->launch.n_boxes > 0 &&
+            (kernel->cluster_bits == 0 || plan_fetches_together(kernel)) &&
             (uniform || kernel->experts.used) && kernel->walk.split < 0,
         "rounds of blocks whose copies wait for each other");
   while (kernel->step[at].kind == PLAN_FILL) at++;
@@ -96,7 +97,7 @@ static bool lies_so(const plan_kernel *kernel, const plan_step *step) {
   const plan_box *box = &kernel->launch.box[step->box - 1];
   const plan_buffer *buffer = &kernel->buffer[step->buffer];
   const int8_t *axis = kernel->box_axis[step->box - 1];
-  int row = bits_log2(box->size[0]), rows = bits_highest(2 * (uint64_t)box->size[1] - 1);
+  int row = bits_log2(box->size[0]), rows = bits_highest(2 * (uint64_t)plan_box_rows(box) - 1);
   if (buffer->bytes % (1 << (row + rows + box->bytes)) != 0) return false;
   for (int i = 0; i < buffer->layout.in[0].bits; i++) {
     uint64_t tile = plan_tile_bits_of(&kernel->value[step->in], buffer->layout.column[i]);
@@ -120,9 +121,11 @@ llrt_status plan_verify_box(const plan_kernel *kernel, int at) {
   const int8_t *axis = kernel->box_axis[step->box - 1];
   int rank = plan_box_rank(box);
   plan_number stride;
+  CHECK(box->parts == 0 || (box->parts == kernel->cluster_bits && plan_only_boxes(kernel)),
+        "step %d: a box that others fetch", at);
   for (int d = 0; d < rank; d++)
     CHECK(
-        box->size[d] > 0 && box->size[d] <= (d < 2 ? 256 : 1) &&
+        box->size[d] > 0 && (d == 1 ? plan_box_rows(box) : box->size[d]) <= (d < 2 ? 256 : 1) &&
             (d == 1 || bits_count(box->size[d]) == 1) &&
             plan_axis_stride(kernel, step->tensor, axis[d], &stride) &&
             (d == 0 ? plan_is_number(&stride, 1) : plan_same_number(&stride, &box->stride[d - 1])),

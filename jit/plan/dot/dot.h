@@ -114,8 +114,11 @@ typedef struct dot_shape {
                       D are its columns */
   int cluster;     /* warpgroups: log2 blocks of a cluster, each of which has a part of
                       every turn's positions of K; its tile's are of all of them */
+  bool beside;     /* cluster: its blocks have a part each of the dim that the instruction's rows
+                      are, and fetch the other operand together */
   bool rounds;     /* blocks take several tiles, if all copies are boxes and shared memory
                       has room for results beside the rings */
+  bool deal;       /* rounds, the last of which are dealt to all blocks turn by turn (plan_deal) */
   bool blocked;    /* host: through blocks in scratch memory, if the tile has lanes for it */
 } dot_shape;
 
@@ -143,7 +146,8 @@ typedef struct dot_draft {
   dot_types types;
   dot_layouts how;
   uint64_t bits[3];      /* by DOT_DIM: the draft's bits that are in the tile */
-  uint64_t cluster;      /* of K's: those that blocks of a cluster number (dot_shape.cluster) */
+  uint64_t cluster;      /* of these: those that blocks of a cluster number (dot_shape.cluster) */
+  bool beside;           /* dot_shape.beside */
   bool swapped;          /* warpgroups: the instruction's first operand is B */
   bool boxes;            /* rings are filled by boxes */
   int mixed;             /* 1, 2: only that of A, of B is; 0: not so */

@@ -45,6 +45,7 @@ void dot_name_tile(const dot_planner *p, const dot_shape *shape, const char *how
            shape->own[0] ? shape->own[0] : 1 << shape->bits[DOT_DIM_M],
            shape->own[1] ? shape->own[1] : 1 << shape->bits[DOT_DIM_N], 1 << shape->bits[DOT_DIM_K],
            *how             ? ": "
+           : shape->beside  ? ": clusters fetch together"
            : shape->cluster ? ": clusters share K"
                             : "",
            how);

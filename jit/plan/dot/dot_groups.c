@@ -38,20 +38,47 @@ static const group_tile gathered_tiles[DOT_GATHERED_TILES] = {
     {64, 128, 2, false}, {64, 96, 2, false}, {64, 80, 2, false},
 };
 
-/* Few results beside a long K: blocks of a cluster share K, and add up what they have through each
- * other's shared memory. log2 blocks, those that are best somewhere; others are candidates of
- * tuning. */
-static const struct {
+/* Blocks of clusters, log2 of how many: those that are best somewhere, and others that are
+ * candidates of tuning. Bit i of each: 2^i blocks. */
+typedef struct cluster_tile {
   group_tile tile;
-  uint8_t blocks; /* bit i: clusters of 2^i */
-} cluster_tiles[] = {{{16, 64, 2, true}, 1 << 3 | 1 << 2},
-                     {{32, 64, 2, true}, 1 << 2},
-                     {{64, 64, 2, false}, 1 << 3 | 1 << 2 | 1 << 1}};
+  uint8_t blocks, others;
+} cluster_tile;
+
+/* Few results beside a long K: the blocks share K, and add up what they have through each other's
+ * shared memory. */
+static const cluster_tile cluster_tiles[] = {
+    {{16, 64, 2, true}, 1 << 3 | 1 << 2, 0},           {{32, 64, 2, true}, 1 << 2, 1 << 3 | 1 << 1},
+    {{64, 64, 2, false}, 1 << 3 | 1 << 2 | 1 << 1, 0}, {{64, 96, 2, false}, 0, 1 << 2 | 1 << 1},
+    {{64, 128, 2, false}, 0, 1 << 2 | 1 << 1},         {{128, 96, 3, false}, 0, 1 << 2 | 1 << 1},
+    {{128, 128, 3, false}, 0, 1 << 2 | 1 << 1},        {{128, 192, 3, false}, 0, 1 << 2 | 1 << 1}};
+
+/* Tiles beside each other: the blocks fetch what they have in common once. */
+static const cluster_tile beside_tiles[] = {
+    {{64, 64, 2, false}, 0, 1 << 1 | 1 << 2},  {{64, 96, 2, false}, 0, 1 << 1 | 1 << 2},
+    {{64, 128, 2, false}, 0, 1 << 1 | 1 << 2}, {{128, 96, 3, false}, 0, 1 << 1},
+    {{128, 112, 3, false}, 0, 1 << 1},         {{128, 128, 3, false}, 0, 1 << 1 | 1 << 2},
+    {{128, 144, 3, false}, 0, 1 << 1},         {{128, 160, 3, false}, 0, 1 << 1},
+    {{128, 176, 3, false}, 0, 1 << 1},         {{128, 192, 3, false}, 0, 1 << 1 | 1 << 2},
+    {{128, 256, 3, false}, 0, 1 << 1},         {{64, 128, 3, true}, 0, 1 << 1},
+    {{128, 128, 3, true}, 0, 1 << 1},          {{192, 128, 3, true}, 0, 1 << 1}};
+
+/* The last turns of these are dealt to all blocks. */
+static const group_tile dealt_tiles[] = {
+    {128, 256, 3, false}, {256, 128, 4, false}, {128, 128, 3, false}};
 #define COUNT(tiles) ((int)(sizeof(tiles) / sizeof *(tiles)))
 
 static int bits_of(int positions) { return bits_highest((uint64_t)(2 * positions - 1)); }
 
-static dot_shape shape_of(const dot_planner *p, const group_tile *tile, int cluster) {
+/* How blocks share a tile or K. */
+typedef struct sharing {
+  bool splits; /* K, to the workspace */
+  int cluster; /* log2 blocks of a cluster ... */
+  bool beside; /* ... which have tiles beside each other; else they share K */
+  bool deal;   /* the last turns are dealt */
+} sharing;
+
+static dot_shape shape_of(const dot_planner *p, const group_tile *tile, const sharing *how) {
   dot_shape shape = dot_warpgroup_tile(p);
   const int positions[2] = {tile->m, tile->n};
   for (int dim = 0; dim < 2; dim++) {
@@ -60,18 +87,21 @@ static dot_shape shape_of(const dot_planner *p, const group_tile *tile, int clus
   }
   shape.warps = tile->warps;
   shape.swapped = tile->swapped;
-  shape.bits[DOT_DIM_K] += cluster;
-  shape.cluster = cluster;
+  shape.bits[!how->beside ? DOT_DIM_K : tile->swapped ? DOT_DIM_N : DOT_DIM_M] += how->cluster;
+  shape.cluster = how->cluster;
+  shape.beside = how->beside;
+  shape.deal = how->deal;
   return shape;
 }
 
 static void set_pace(const dot_planner *p, const group_tile *tile, const dot_shape *shape,
                      bool shared, plan_kernel *kernel) {
   const int bits = llrt_dtype_bits(p->desc->tensors[0].dtype);
+  const int along = shape->beside ? 0 : shape->cluster; /* K */
   kernel->tile =
       (tile_facts){.kind = tile->swapped ? TILE_SWAPPED : TILE_DENSE,
-                   .positions = {tile->m, tile->n, 1 << (shape->bits[DOT_DIM_K] - shape->cluster)},
-                   .cluster = 1 << shape->cluster,
+                   .positions = {tile->m, tile->n, 1 << (shape->bits[DOT_DIM_K] - along)},
+                   .cluster = 1 << along,
                    .resident = 1,
                    .slots = kernel->slots,
                    .groups = 1 << (tile->warps - 2),
@@ -80,23 +110,26 @@ static void set_pace(const dot_planner *p, const group_tile *tile, const dot_sha
                    .bytes = bits <= 8,
                    .short_sums = dot_sums_short(&p->job, p->target),
                    .rounds = kernel->launch.rounds > 0,
-                   .shares = shared};
+                   .dealt = kernel->deal.used,
+                   .shares = shared,
+                   .beside = shape->beside ? 1 << shape->cluster : 1};
   tile_pace(&kernel->tile, &kernel->launch.pace);
   kernel->launch.pace.invariant = p->invariant;
 }
 
-/* One of them; shared: blocks share K; cluster: log2 blocks of a cluster that do. UNSUPPORTED where
- * operands do not lie so in tiles of its positions. */
-static llrt_status add_tile(dot_planner *p, const group_tile *tile, bool shared, int cluster) {
+/* UNSUPPORTED where operands do not lie so in tiles of its positions. */
+static llrt_status add_tile(dot_planner *p, const group_tile *tile, const sharing *how) {
   const int first = p->out->n_variants;
-  const dot_shape shape = shape_of(p, tile, cluster);
+  const dot_shape shape = shape_of(p, tile, how);
   bool done;
-  LLRT_TRY(shared ? dot_add_split(p, &shape, -1, &done) : dot_add_whole(p, &shape, -1, 0, &done));
+  LLRT_TRY(how->splits ? dot_add_split(p, &shape, -1, &done)
+                       : dot_add_whole(p, &shape, -1, 0, &done));
   if (p->out->n_variants == first) return LLRT_OK;
   int multiplies = first;
   while (p->out->variant[multiplies].slots == 0 && multiplies + 1 < p->out->n_variants)
     multiplies++; /* copies may be before it */
-  set_pace(p, tile, &shape, shared, &p->out->variant[multiplies]);
+  set_pace(p, tile, &shape, how->splits, &p->out->variant[multiplies]);
+  if (how->deal) p->out->variant[multiplies].launch.range.min_extent[p->rank - 1] = 1;
   p->out->variant[first].tile = p->out->variant[multiplies].tile;
   p->out->variant[first].launch.pace = p->out->variant[multiplies].launch.pace;
   return LLRT_OK;
@@ -104,45 +137,45 @@ static llrt_status add_tile(dot_planner *p, const group_tile *tile, bool shared,
 
 #define STAGES 4 /* of a variant at most */
 
-/* The tiles of at most `most` rows; of all there is the first one. */
-static llrt_status add_tiles(dot_planner *p, const group_tile *tiles, int n, int64_t most,
-                             bool shared) {
-  for (int i = 0; i < n; i++) {
-    const int first = p->out->n_variants;
-    if (tiles[i].m > most) continue;
-    if (first + STAGES > PLAN_MAX_VARIANTS) return LLRT_OK;
-    llrt_status status = add_tile(p, &tiles[i], shared, 0);
-    if (status == LLRT_UNSUPPORTED) p->out->n_variants = first;
-    else LLRT_TRY(status);
-  }
+/* Of at most `most` rows, where there is room in the plan. */
+static llrt_status try_tile(dot_planner *p, const group_tile *tile, int64_t most,
+                            const sharing *how) {
+  const int first = p->out->n_variants;
+  if (tile->m > most || first + STAGES > PLAN_MAX_VARIANTS) return LLRT_OK;
+  llrt_status status = add_tile(p, tile, how);
+  if (status != LLRT_UNSUPPORTED) return status;
+  p->out->n_variants = first;
   return LLRT_OK;
 }
 
-static llrt_status add_clusters(dot_planner *p, int64_t most) {
+static llrt_status add_tiles(dot_planner *p, const group_tile *tiles, int n, int64_t most,
+                             const sharing *how) {
+  for (int i = 0; i < n; i++) LLRT_TRY(try_tile(p, &tiles[i], most, how));
+  return LLRT_OK;
+}
+
+static llrt_status add_clusters(dot_planner *p, const cluster_tile *tiles, int n, int64_t most,
+                                bool beside) {
   const bool wide = p->options && p->options->wide;
-  for (int i = 0; i < COUNT(cluster_tiles); i++)
-    for (int cluster = p->target->cluster_bits; cluster > 0; cluster--) {
-      const int first = p->out->n_variants;
-      if (cluster_tiles[i].tile.m > most || (!wide && !(cluster_tiles[i].blocks >> cluster & 1)))
-        continue;
-      if (first + 1 > PLAN_MAX_VARIANTS) return LLRT_OK;
-      llrt_status status = add_tile(p, &cluster_tiles[i].tile, false, cluster);
-      if (status == LLRT_UNSUPPORTED) p->out->n_variants = first;
-      else LLRT_TRY(status);
-    }
+  for (int i = 0; i < n; i++)
+    for (int cluster = p->target->cluster_bits; cluster > 0; cluster--)
+      if ((tiles[i].blocks | (wide ? tiles[i].others : 0)) >> cluster & 1)
+        LLRT_TRY(
+            try_tile(p, &tiles[i].tile, most, &(sharing){.cluster = cluster, .beside = beside}));
   return LLRT_OK;
 }
 
 llrt_status dot_add_gathered_tile(dot_planner *p, int i) {
-  return add_tile(p, &gathered_tiles[i], false, 0);
+  return add_tile(p, &gathered_tiles[i], &(sharing){.splits = false});
 }
 
 static llrt_status add_whole_tiles(dot_planner *p, int64_t most) {
   const group_tile *four = &whole_tiles[FOUR_WARPGROUPS];
-  if (p->four_warpgroups) LLRT_TRY(add_tiles(p, four, 1, most, false));
-  LLRT_TRY(add_tiles(p, whole_tiles, FOUR_WARPGROUPS, most, false));
-  if (!p->four_warpgroups) LLRT_TRY(add_tiles(p, four, 1, most, false));
-  return add_tiles(p, four + 1, COUNT(whole_tiles) - FOUR_WARPGROUPS - 1, most, false);
+  const sharing none = {.splits = false};
+  if (p->four_warpgroups) LLRT_TRY(add_tiles(p, four, 1, most, &none));
+  LLRT_TRY(add_tiles(p, whole_tiles, FOUR_WARPGROUPS, most, &none));
+  if (!p->four_warpgroups) LLRT_TRY(add_tiles(p, four, 1, most, &none));
+  return add_tiles(p, four + 1, COUNT(whole_tiles) - FOUR_WARPGROUPS - 1, most, &none);
 }
 
 #define LEAST_ROWS 8  /* of a tile */
@@ -159,6 +192,11 @@ llrt_status dot_add_groups(dot_planner *p) {
   if (p->out->n_variants == before)
     return llrt_error(LLRT_UNSUPPORTED, "no tile of warpgroups takes these operands");
   if (p->rows || p->alone) return LLRT_OK;
-  LLRT_TRY(add_clusters(p, most));
-  return p->shares ? add_tiles(p, shared_tiles, COUNT(shared_tiles), most, true) : LLRT_OK;
+  LLRT_TRY(add_clusters(p, cluster_tiles, COUNT(cluster_tiles), most, false));
+  LLRT_TRY(add_clusters(p, beside_tiles, COUNT(beside_tiles), most, true));
+  if (p->options && p->options->wide)
+    LLRT_TRY(add_tiles(p, dealt_tiles, COUNT(dealt_tiles), most, &(sharing){.deal = true}));
+  return !p->shares
+             ? LLRT_OK
+             : add_tiles(p, shared_tiles, COUNT(shared_tiles), most, &(sharing){.splits = true});
 }

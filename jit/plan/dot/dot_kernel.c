@@ -47,9 +47,12 @@ static void take_bits(dot_draft *x, int axis, int dim, int wanted) {
 
 static void make_tile(dot_draft *x, const dot_shape *shape) {
   int first = x->job->desc.tensors[0].rank - 3 + x->job->finish;
-  for (int dim = 0; dim < 3 - x->job->finish; dim++)
+  const int shared = !shape->beside ? DOT_DIM_K : shape->swapped ? DOT_DIM_N : DOT_DIM_M;
+  for (int dim = 0; dim < 3 - x->job->finish; dim++) {
     take_bits(x, first + dim, dim, shape->bits[dim]);
-  for (int i = 0; i < shape->cluster; i++) x->cluster |= x->d.order[0][x->d.tile_bits - 1 - i];
+    for (int i = 0; i < shape->cluster && dim == shared; i++)
+      x->cluster |= x->d.order[0][x->d.tile_bits - 1 - i];
+  }
   draft_fill_grid(&x->d, x->bits[0] | x->bits[1] | x->bits[2], draft_reduced_bits(&x->d));
 }
 
@@ -263,6 +266,15 @@ static llrt_status cluster_results(dot_draft *x, int sums) {
   return draft_step(x->d.kernel, (plan_step){.kind = PLAN_BARRIER});
 }
 
+/* Those of a position whose turns others have, too. */
+static llrt_status dealt_results(dot_draft *x, int sums) {
+  int at;
+  LLRT_TRY(rounds_settle(&x->d, &sums, &at));
+  LLRT_TRY(dot_epilogue(x, sums));
+  draft_close(x->d.kernel, at);
+  return LLRT_OK;
+}
+
 static llrt_status kernel_steps(dot_draft *x) {
   plan_kernel *kernel = x->d.kernel;
   dot_access sums;
@@ -282,7 +294,8 @@ static llrt_status kernel_steps(dot_draft *x) {
   LLRT_TRY(x->job->finish ? add_steps(x, &sums, zero, carried) : multiply_steps(x, carried));
   draft_close(kernel, walk);
   if (x->warpgroups && !x->types.short_sums) LLRT_TRY(dot_stage_finish(&x->d, &carried));
-  return x->cluster ? cluster_results(x, carried) : dot_epilogue(x, carried);
+  if (kernel->deal.used) return dealt_results(x, carried);
+  return x->cluster && !x->beside ? cluster_results(x, carried) : dot_epilogue(x, carried);
 }
 
 /* ---- the whole ---- */
@@ -300,6 +313,14 @@ static int sum_lanes(const dot_job *job, const plan_target *target) {
   return bits_log2(target->vector_bytes * 8 / llrt_dtype_bits(job->rule.sums));
 }
 
+static llrt_status deal_turns(dot_draft *x) {
+  plan_kernel *kernel = x->d.kernel;
+  if (kernel->launch.rounds == 0)
+    return llrt_error(LLRT_UNSUPPORTED, "turns are dealt where blocks go in rounds");
+  kernel->launch.walk.least = kernel->target.tuning->packed_dealt_turns;
+  return rounds_deal(&x->d, &x->how.acc, kernel->target.facts.units);
+}
+
 /* log2 most positions along an axis of a tile whose operands and sums are all registers, where few
  * lanes are taken. */
 #define WHOLE_BITS 3
@@ -308,7 +329,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
                             const plan_target *target, const plan_options *options,
                             plan_kernel *kernel, bool *divided) {
   dot_shape shape = *wanted;
-  dot_draft x = {.job = job, .swapped = shape.swapped};
+  dot_draft x = {.job = job, .swapped = shape.swapped, .beside = shape.beside};
   draft *d = &x.d;
   int rank = job->desc.tensors[0].rank;
   draft_begin(d, &job->desc, target, options, kernel);
@@ -318,7 +339,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   kernel->cluster_bits = shape.cluster;
   d->splits = split;
   draft_sum_along(d, job->finish ? 0 : rank - 1, job->finish ? rank - 2 : rank - 3);
-  if (shape.cluster) d->summed_bits = shape.bits[DOT_DIM_K];
+  if (shape.cluster && !shape.beside) d->summed_bits = shape.bits[DOT_DIM_K];
   for (int dim = 0; dim < 2; dim++)
     if (shape.own[dim]) d->tile_positions[d->first_tiled + dim] = shape.own[dim];
   LLRT_TRY(draft_digits(d));
@@ -326,8 +347,9 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   if (d->divided) return LLRT_OK;
   if (shape.blocked) dot_shape_block(&x, &shape);
   make_tile(&x, &shape);
-  if (shape.cluster && bits_count(x.bits[DOT_DIM_K]) < shape.bits[DOT_DIM_K])
-    return llrt_error(LLRT_UNSUPPORTED, "K has no positions for all blocks of a cluster");
+  for (int dim = 0; dim < 3 && shape.cluster; dim++)
+    if (bits_count(x.bits[dim]) < shape.bits[dim])
+      return llrt_error(LLRT_UNSUPPORTED, "there are no positions for all blocks of a cluster");
   if (shape.blocked) dot_order_blocks(&x);
   LLRT_TRY(draft_space(d));
   if (!job->finish) dot_count_turns(&x);
@@ -345,12 +367,16 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   } else {
     if (shape.warpgroups) LLRT_TRY(choose_warpgroups(&x));
     else if (!job->finish) LLRT_TRY(choose_way(&x));
-    if (shape.rounds && (x.boxes || x.mixed) && !split && !shape.cluster) LLRT_TRY(rounds_begin(d));
+    if (shape.rounds && (x.boxes || x.mixed) && !split && (!shape.cluster || shape.beside))
+      LLRT_TRY(rounds_begin(d));
+    if (shape.deal) LLRT_TRY(deal_turns(&x));
     LLRT_TRY(kernel_steps(&x));
   }
   draft_finish(kernel);
   if (kernel->launch.rounds == 0 || kernel->launch.shared_bytes <= target->facts.shared_bytes)
     return LLRT_OK;
+  if (shape.deal)
+    return llrt_error(LLRT_UNSUPPORTED, "no room for results of dealt turns beside the rings");
   shape = *wanted;
   shape.rounds = false;
   return dot_plan_kernel(job, &shape, split, target, options, kernel, divided);

@@ -118,7 +118,7 @@ llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_
   for (int i = 0; i < x->n_iterated; i++) p.mask &= ~x->iterated[i];
   const plan_kernel *kernel = x->d.kernel;
   const uint64_t parted = mask & x->cluster; /* each block of the cluster copies its own */
-  const int warps = kernel->warp_bits - (parted ? kernel->cluster_bits : 0);
+  const int warps = kernel->warp_bits - (parted || x->beside ? kernel->cluster_bits : 0);
   p.mask &= ~parted;
   bool host = kernel->target.simd_lanes;
   int word = draft_word_of(&x->d, kernel->tensor_bits[tensor]);

@@ -58,12 +58,12 @@ static llrt_status find_access(const dot_draft *x, int operand, dot_access *acce
 static int slots_of(const dot_draft *x) {
   int bytes = 0;
   for (int i = 0; i < 2; i++) {
-    int elements =
-        bits_count(x->bits[dot_operand_dim(i)]) + bits_count(x->bits[DOT_DIM_K] & ~x->cluster);
+    int elements = bits_count(x->bits[dot_operand_dim(i)] & ~x->cluster) +
+                   bits_count(x->bits[DOT_DIM_K] & ~x->cluster);
     bytes += plan_access_bytes(x->d.kernel->tensor_bits[dot_operand_tensor(x, i)], elements);
   }
   return bits_max(bits_min((x->d.kernel->target.facts.shared_bytes - RESULTS_BYTES) / bytes,
-                           x->cluster ? CLUSTER_SLOTS : MOST_SLOTS),
+                           x->cluster && !x->beside ? CLUSTER_SLOTS : MOST_SLOTS),
                   DOT_SLOTS);
 }
 

@@ -30,3 +30,12 @@ llrt_status rounds_deal(draft *d, const plan_value *sums, int blocks) {
   return draft_arg(d, (plan_arg){.kind = PLAN_ARG_WORKSPACE, .index = DEAL_CELLS},
                    &kernel->deal.cells);
 }
+
+llrt_status rounds_settle(draft *d, int *sums, int *at) {
+  plan_kernel *kernel = d->kernel;
+  const int in = *sums;
+  *at = kernel->n_steps;
+  LLRT_TRY(draft_value(kernel, &kernel->value[in], sums));
+  return draft_step(kernel,
+                    (plan_step){.kind = PLAN_SETTLE, .in = (uint8_t)in, .out = (uint8_t)*sums});
+}

@@ -15,4 +15,8 @@ llrt_status rounds_begin(draft *d);
 /* Makes the last turns of a kernel in rounds be dealt out to at most `blocks` blocks, which leave
  * values of the layout of `sums` to each other. */
 llrt_status rounds_deal(draft *d, const plan_value *sums, int blocks);
+/* Appends the step that joins what blocks have of a position whose turns are dealt; *sums, a
+ * number, becomes that of all turns' sums. What follows is the step's body: *at is its number, for
+ * draft_close. */
+llrt_status rounds_settle(draft *d, int *sums, int *at);
 #endif

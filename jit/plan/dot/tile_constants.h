@@ -39,6 +39,8 @@
 #define TILE_FETCH 73.8432
 /* Bytes of a clock that all multiprocessors fetch through it together. */
 #define TILE_CACHE 8101.27
+/* Clocks of a turn more where blocks of a cluster fetch together. */
+#define TILE_BESIDE 20
 /* Clocks from a copy's beginning to its end. */
 #define TILE_LATENCY 2270.81
 /* Clocks of a turn beside products and copies. */

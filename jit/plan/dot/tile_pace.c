@@ -41,16 +41,19 @@ static double units_of(int cluster) {
 void tile_pace(const tile_facts *t, plan_pace *out) {
   const double area = t->positions[0] * (double)t->positions[1] / AREA, k = t->positions[2];
   const double part = (double)PACE_FINE / 8 / TILE_MEMORY;
+  const int shared = t->kind == TILE_SWAPPED ? 0 : 1; /* the operand that neighbours have, too */
+  const int64_t once = whole((double)PACE_PART / t->beside);
   *out = (plan_pace){
-      .units = whole(units_of(t->cluster)),
+      .units = whole(units_of(bits_max(t->cluster, t->beside))),
       .resident = t->resident,
       .busy = whole(busy_clocks(t, area)),
       .fetch = whole(t->positions[1] * k * t->bits[1] / 8 / TILE_FETCH),
       .rows = t->positions[0],
       .fetch_row = whole(PACE_PART * k * t->bits[0] / 8 / TILE_FETCH),
       .cache = whole((double)PACE_PART * PACE_PART * TILE_FETCH / TILE_CACHE),
+      .once = {shared == 0 ? once : PACE_PART, shared == 1 ? once : PACE_PART},
       .least = whole(TILE_LATENCY / bits_max(t->slots, 1)),
-      .more = whole(TILE_TURN),
+      .more = whole(TILE_TURN + (t->beside > 1 ? TILE_BESIDE : 0)),
       .tile = whole(tile_clocks[t->kind] * sqrt(area) * (t->rounds ? TILE_ROUNDS : 1) +
                     (t->cluster > 1 ? log2(t->cluster) * TILE_CLUSTER : 0)),
       .start = whole(TILE_START + (t->dealt ? TILE_DEAL : 0) + (t->shares ? TILE_SECOND : 0)),

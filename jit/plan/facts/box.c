@@ -70,7 +70,7 @@ static bool keeps_padding(const plan_kernel *kernel, const plan_box *box, const 
   int digit = plan_padded_digit(kernel, bound);
   if (digit < 0 || !plan_digit_moves(kernel, PLAN_DESTINATION, digit)) return false;
   if (kernel->digit[digit].axis == axis[0]) return true;
-  return kernel->digit[digit].axis == axis[1] && bound->limit.value == box->size[1] &&
+  return kernel->digit[digit].axis == axis[1] && bound->limit.value == plan_box_rows(box) &&
          2 * bound->limit.value > 1ll << kernel->digit[digit].bits;
 }
 
@@ -87,7 +87,7 @@ bool plan_box_keeps(const plan_kernel *kernel, int tensor, const plan_box *box, 
 }
 
 int plan_box_pitch(const plan_box *box) {
-  return box->size[0] << bits_highest(2 * (uint64_t)box->size[1] - 1) << box->bytes;
+  return box->size[0] << bits_highest(2 * (uint64_t)plan_box_rows(box) - 1) << box->bytes;
 }
 
 int plan_box_count(const plan_kernel *kernel, const plan_step *step) {
@@ -96,6 +96,12 @@ int plan_box_count(const plan_kernel *kernel, const plan_step *step) {
   int64_t own = plan_unpadded_positions(kernel, kernel->box_axis[step->box - 1][0],
                                         (int64_t)count * box->size[0]);
   return bits_min(count, (int)bits_ceil_div(own, box->size[0]));
+}
+
+bool plan_fetches_together(const plan_kernel *kernel) {
+  bool together = false;
+  for (int i = 0; i < kernel->launch.n_boxes; i++) together |= kernel->launch.box[i].parts > 0;
+  return together;
 }
 
 bool plan_only_boxes(const plan_kernel *kernel) {

@@ -35,6 +35,9 @@ int plan_box_pitch(const plan_box *box);
  * to copy. */
 int plan_box_count(const plan_kernel *kernel, const plan_step *step);
 
+/* Whether blocks of a cluster fetch boxes for each other. */
+bool plan_fetches_together(const plan_kernel *kernel);
+
 /* Whether producers copy nothing but boxes. */
 bool plan_only_boxes(const plan_kernel *kernel);
 

@@ -71,8 +71,10 @@ typedef struct plan_number {
  * not be. What lies outside the tensor's extents is copied as zero. In shared memory the number of
  * each piece of 16 bytes in its row is XORed with address bits 7 .. 7 + swizzle - 1. */
 typedef struct plan_box {
-  uint8_t bytes;                         /* log2 bytes of an element */
-  uint8_t swizzle;                       /* how many bits; a row has 16 bytes << swizzle */
+  uint8_t bytes;       /* log2 bytes of an element */
+  uint8_t swizzle : 4; /* how many bits; a row has 16 bytes << swizzle */
+  uint8_t parts : 4;   /* > 0: log2 blocks of a cluster that fetch 2^parts boxes together: each one
+                          of them, in the order of dimension 1, to the memory of all */
   uint16_t size[PLAN_BOX_RANK];          /* positions of a box, at most 256; 0: no such dimension */
   plan_number address;                   /* of the tensor */
   plan_number extent[PLAN_BOX_RANK];     /* of the tensor, positions */
@@ -82,6 +84,8 @@ typedef struct plan_box {
 
 /* How many dimensions a box has: 2 or 3. */
 static inline int plan_box_rank(const plan_box *box) { return box->size[2] ? 3 : 2; }
+/* Positions of dimension 1 that a block has of it. */
+static inline int plan_box_rows(const plan_box *box) { return box->size[1] << box->parts; }
 
 #define PLAN_AXIS_SPLITS (-2) /* where an axis is named: the blocks that share a walk */
 /* The same: tiles of `factor` positions of axis 1, each of one expert's, of which axis 0 has the

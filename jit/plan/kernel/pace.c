@@ -24,9 +24,10 @@ static int64_t part_of(int64_t n, int64_t part, int64_t scale) {
  * together. */
 static int64_t turn_clocks(const plan_pace *pace, const pace_shape *shape, int64_t beside,
                            int64_t at_once) {
-  int64_t rows = shortest(pace->rows, shape->rows),
-          fetch = pace->fetch + pace->fetch_row * rows / PACE_PART,
-          together = part_of(times(fetch, at_once), pace->cache, PACE_PART * PACE_PART);
+  int64_t rows = shortest(pace->rows, shape->rows), a = pace->fetch_row * rows / PACE_PART,
+          fetch = pace->fetch + a,
+          once = (a * pace->once[0] + pace->fetch * pace->once[1]) / PACE_PART,
+          together = part_of(times(once, at_once), pace->cache, PACE_PART * PACE_PART);
   return longest(longest(longest(pace->busy, fetch) * beside, together), pace->least) + pace->more;
 }
 

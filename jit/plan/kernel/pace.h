@@ -44,6 +44,8 @@ typedef struct tile_facts {
   bool rounds;      /* blocks that stay take one tile after the other */
   bool dealt;       /* the last turns are dealt to all blocks */
   bool shares;      /* of K, which a second stage adds */
+  int beside;       /* blocks of a cluster, at least 1, that have tiles beside each other along the
+                       instruction's rows, and fetch the other operand together */
 } tile_facts;
 
 /* All zero: nothing is known. */
@@ -56,6 +58,8 @@ typedef struct plan_pace {
   int64_t rows;      /* of A in a tile */
   int64_t fetch_row; /* of a turn, for each of these that there is: PACE_PART to the clock */
   int64_t cache;     /* what blocks fetch together: PACE_PART^2 of this times all that they fetch */
+  int64_t once[2];   /* of what is fetched of A, of B: parts that count there; others come with a
+                        neighbour's */
   int64_t least;     /* of a turn at least: a copy's way, of which slots are under way at once */
   int64_t more;      /* of a turn beside these */
   int64_t tile;      /* of a tile beside its turns */

@@ -38,7 +38,7 @@
 #define PLAN_MAX_STEPS 250
 #define PLAN_MAX_VALUES 240
 #define PLAN_MAX_BUFFERS 8
-#define PLAN_MAX_VARIANTS 48 /* kernels of a plan, stages of all variants together */
+#define PLAN_MAX_VARIANTS 64 /* kernels of a plan, stages of all variants together */
 /* Maps of a kernel: the description's, and those that planning adds, of which the operands and the
  * epilogue of a dot have the most. */
 #define PLAN_MAX_MAPS (LLRT_MAX_MAPS + 60)
@@ -88,8 +88,8 @@ typedef struct plan_kernel {
   /* ---- threads ---- */
   int32_t lane_bits; /* log2 lanes; on the host as many as elements of the narrowest tensor fit */
   int32_t warp_bits; /* log2 warps that work on a tile, of all blocks of a cluster */
-  /* log2 blocks of a cluster, which work on one tile and read each other's shared memory: the
-   * highest of warp_bits number them. */
+  /* log2 blocks of a cluster, which work on one tile, and read each other's shared memory or fetch
+   * boxes for each other: the highest of warp_bits number them. */
   int32_t cluster_bits;
   /* Flat kernels of 4-bit elements whose bytes no thread has whole: a stage stores only the first
    * (1) or only the second (2) element of each byte of the destination, and keeps the other; 0:

@@ -258,13 +258,10 @@ static llrt_status walk_steps(packed *p, int *sums) {
 
 /* Those of a position whose turns others have, too. */
 static llrt_status dealt_results(packed *p, int sums) {
-  plan_kernel *kernel = p->x.d.kernel;
-  int settled, at = kernel->n_steps;
-  LLRT_TRY(draft_value(kernel, &kernel->value[sums], &settled));
-  LLRT_TRY(draft_step(
-      kernel, (plan_step){.kind = PLAN_SETTLE, .in = (uint8_t)sums, .out = (uint8_t)settled}));
-  LLRT_TRY(dot_epilogue(&p->x, settled));
-  draft_close(kernel, at);
+  int at;
+  LLRT_TRY(rounds_settle(&p->x.d, &sums, &at));
+  LLRT_TRY(dot_epilogue(&p->x, sums));
+  draft_close(p->x.d.kernel, at);
   return LLRT_OK;
 }
 

@@ -159,7 +159,8 @@ static void set_pace(const packed *p, plan_kernel *kernel) {
       .bytes = p->bytes,
       .short_sums = p->short_sums,
       .rounds = shape->rounds,
-      .dealt = shape->deal};
+      .dealt = shape->deal,
+      .beside = 1};
   tile_pace(&kernel->tile, &kernel->launch.pace);
   kernel->launch.pace.invariant = p->job.desc.dot.batch_invariant;
   kernel->launch.range.min_extent[packed_axis(&p->job, PACKED_K)] = is_other(shape);

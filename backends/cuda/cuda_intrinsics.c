@@ -333,6 +333,14 @@ static LLVMValueRef nvptx_table_rcp(emitter *e, LLVMValueRef x) {
   return emit_intrinsic(e, "llvm.nvvm.rcp.approx.ftz.f", NULL, 0, &x, 1);
 }
 
+static LLVMValueRef nvptx_table_rsqrt(emitter *e, LLVMValueRef x) {
+  return emit_intrinsic(e, "llvm.nvvm.rsqrt.approx.ftz.f", NULL, 0, &x, 1);
+}
+
+static LLVMValueRef nvptx_table_rcp_wide(emitter *e, LLVMValueRef x) {
+  return emit_intrinsic(e, "llvm.nvvm.rcp.approx.ftz.d", NULL, 0, &x, 1);
+}
+
 static LLVMValueRef nvptx_unit_share(emitter *e, LLVMValueRef x, float factor, float offset) {
   char text[64];
   uint32_t code[2];
@@ -370,6 +378,8 @@ const emit_target_ops emit_ops_nvptx = {
     .own_memory = true,
     .table_exp2 = nvptx_table_exp2,
     .table_rcp = nvptx_table_rcp,
+    .table_rsqrt = nvptx_table_rsqrt,
+    .table_rcp_wide = nvptx_table_rcp_wide,
     .unit_share = nvptx_unit_share,
     .meet_warp = nvptx_meet_warp,
     .multiply_pair = nvptx_multiply_pair,

@@ -189,8 +189,10 @@ static void real_fma_saturated(const ptx_op *op, const uint64_t *a, const uint64
 }
 
 /* .approx.ftz: what a GPU's tables give is within two units of the last place; here it is the
- * nearest number. Numbers that are not normal are zeros, as operands and as results. */
+ * nearest number. Numbers that are not normal are zeros, as operands and as results. Of f64 tables
+ * see and give the upper half. */
 static uint64_t flushed(const ptx_type *type, uint64_t bits) {
+  if (type->bits == 64) return bits & 0xffffffff00000000;
   return bits & 0x7f800000 || type->bits != 32 ? bits : bits & 0x80000000;
 }
 
@@ -201,6 +203,7 @@ static void near_lanes(const ptx_op *op, double (*of)(double), const uint64_t *a
 }
 
 static double reciprocal(double x) { return 1 / x; }
+static double inverse_root(double x) { return 1 / sqrt(x); }
 
 static void near_exp2(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                       uint64_t *r) {
@@ -211,6 +214,11 @@ static void near_rcp(const ptx_op *op, const uint64_t *a, const uint64_t *b, con
                      uint64_t *r) {
   (void)b, (void)c;
   near_lanes(op, reciprocal, a, r);
+}
+static void near_rsqrt(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                       uint64_t *r) {
+  (void)b, (void)c;
+  near_lanes(op, inverse_root, a, r);
 }
 
 /* Both halves of a word. */
@@ -313,6 +321,7 @@ const ptx_form ptx_float_forms[] = {
     REAL_ROW("fma rn sat %R", "dsss", real_fma_saturated),
     REAL_ROW("ex2 approx ftz %R", "ds", near_exp2),
     REAL_ROW("rcp approx ftz %R", "ds", near_rcp),
+    REAL_ROW("rsqrt approx ftz %R", "ds", near_rsqrt),
     REAL_ROW("mul ?rn %H", "dss", pair_mul),
     REAL_ROW("fma rn %H", "dsss", pair_fma),
     REAL_ROW("min ?NaN %F", "dss", real_min),

@@ -1,10 +1,12 @@
-/* How much code a ready expression is on sm_90a: the driver's assembler takes 0.05 to 0.1 ms of a
- * first call for each line of PTX. */
+/* How much code a ready expression is on sm_90a, and which: the driver's compiler takes 0.05 to
+ * 0.1 ms of a first call for each line of PTX, some milliseconds for every kind of division or root
+ * that is an instruction of PTX, and as much for a loop that it unrolls. */
 #include "backends/backend.h"
 #include "tests/expression/catalogue_call.h"
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 /* Lines at most: a tenth more than there are. */
 static const struct {
@@ -36,6 +38,14 @@ static const struct {
     {"embedding_rms_norm", 530},
 };
 
+static void check_instructions(const char *name, const char *ptx) {
+  static const char *const slow[] = {"div.rn.f32", "rcp.rn.f32", "sqrt.rn.f32"};
+  for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
+    cr_expect_null(strstr(ptx, slow[i]), "%s has %s", name, slow[i]);
+  if (strstr(ptx, ".local"))
+    cr_expect_not_null(strstr(ptx, ".pragma \"nounroll\""), "%s: its loop may be unrolled", name);
+}
+
 static int lines_of(const char *name) {
   char text[4000], *ptx;
   size_t size;
@@ -47,6 +57,7 @@ static int lines_of(const char *name) {
       llrt_op_compile(trial_device("host")->context, "sm_90a", desc, LLRT_EMIT_OBJECT, &ptx, &size);
   cr_assert_eq(status, LLRT_OK, "%s: %s", name, llrt_last_error());
   for (size_t i = 0; i < size; i++) lines += ptx[i] == '\n';
+  check_instructions(name, ptx);
   llrt_buffer_free(&ptx);
   llrt_op_desc_destroy(&desc);
   return lines;

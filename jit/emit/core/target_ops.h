@@ -116,6 +116,10 @@ typedef struct emit_target_ops {
    * normal count as 0, and are made 0. NULL (as the next one): the target's are not used. */
   LLVMValueRef (*table_exp2)(emitter *e, LLVMValueRef x);
   LLVMValueRef (*table_rcp)(emitter *e, LLVMValueRef x);
+  /* The same of 1 / sqrt x. */
+  LLVMValueRef (*table_rsqrt)(emitter *e, LLVMValueRef x);
+  /* 1 / x of f64 by a table, its first 20 bits. */
+  LLVMValueRef (*table_rcp_wide)(emitter *e, LLVMValueRef x);
   /* x factor + offset, rounded once, no less than 0 and no more than 1; of NaN 0. */
   LLVMValueRef (*unit_share)(emitter *e, LLVMValueRef x, float factor, float offset);
   /* Brings the lanes of a warp together that a branch separated. NULL: lanes are never apart. */

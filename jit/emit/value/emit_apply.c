@@ -10,6 +10,9 @@
 #include "jit/plan/facts/value.h"
 #include "layout/f2.h"
 
+/* Quotients of a thread. */
+#define FEW 2
+
 typedef struct applier {
   emitter *e;
   const plan_step *step;
@@ -188,13 +191,19 @@ static LLVMValueRef cast(const applier *a, LLVMValueRef x) {
 
 /* ---- operators ---- */
 
+/* Where a thread divides many numbers, the divisions' own instructions take the least time. */
+static LLVMValueRef divided(const applier *a, LLVMValueRef x, LLVMValueRef y) {
+  bool few = emit_word_count(&a->e->kernel->value[a->step->out]) <= FEW;
+  return few ? emit_quotient(a->e, x, y) : LLVMBuildFDiv(a->b, x, y, "");
+}
+
 static LLVMValueRef arithmetic(const applier *a, LLVMValueRef x, LLVMValueRef y) {
   bool real = is_real(a->from);
   switch (a->step->op) {
   case EXPR_ADD: return real ? LLVMBuildFAdd(a->b, x, y, "") : LLVMBuildAdd(a->b, x, y, "");
   case EXPR_SUBTRACT: return real ? LLVMBuildFSub(a->b, x, y, "") : LLVMBuildSub(a->b, x, y, "");
   case EXPR_MULTIPLY: return real ? LLVMBuildFMul(a->b, x, y, "") : LLVMBuildMul(a->b, x, y, "");
-  case EXPR_DIVIDE: return LLVMBuildFDiv(a->b, x, y, "");
+  case EXPR_DIVIDE: return divided(a, x, y);
   case EXPR_AND: return LLVMBuildAnd(a->b, x, y, "");
   case EXPR_OR: return LLVMBuildOr(a->b, x, y, "");
   case EXPR_XOR: return LLVMBuildXor(a->b, x, y, "");
@@ -208,7 +217,7 @@ static LLVMValueRef arithmetic(const applier *a, LLVMValueRef x, LLVMValueRef y)
   }
   bool rest = a->step->op == EXPR_MODULO;
   if (!real) return floor_divided(a, x, y, rest);
-  LLVMValueRef whole = emit_function(a->e, EXPR_FLOOR, LLVMBuildFDiv(a->b, x, y, ""));
+  LLVMValueRef whole = emit_function(a->e, EXPR_FLOOR, divided(a, x, y));
   return rest ? LLVMBuildFSub(a->b, x, LLVMBuildFMul(a->b, whole, y, ""), "") : whole;
 }
 
@@ -227,6 +236,7 @@ static LLVMValueRef of_one(const applier *a, LLVMValueRef x) {
   }
   case EXPR_BITCAST: return x;
   case EXPR_CAST: return cast(a, x);
+  case EXPR_RCP: return divided(a, LLVMConstReal(type, 1), x);
   default: return emit_function(a->e, a->step->op, x);
   }
 }

@@ -257,7 +257,7 @@ static LLVMValueRef gelu_far(const maker *m, LLVMValueRef z) {
   LLVMValueRef whole_part = near_whole(m, half, 1.4426950408889634, &n);
   LLVMValueRef r = less_logarithms(m, half, whole_part);
   r = fma_of(m, low, number(m, -0.5), r);
-  LLVMValueRef inverse = quotient(m, number(m, 1), square);
+  LLVMValueRef inverse = emit_moderate_inverse(m->e, square);
   return scaled(m, mul(m, small_exp(m, r), polynomial(m, inverse, s, 7)), n);
 }
 
@@ -290,8 +290,8 @@ static LLVMValueRef function_of(emitter *e, int op, LLVMValueRef x, bool moderat
   m.moderate = moderate;
   m.near &= is_by_table(op);
   switch (op) {
-  case EXPR_SQRT: return square_root(&m, x);
-  case EXPR_RSQRT: return quotient(&m, number(&m, 1), square_root(&m, x));
+  case EXPR_SQRT: return emit_root(e, x);
+  case EXPR_RSQRT: return emit_root_inverse(e, emit_root(e, x));
   case EXPR_RCP: return quotient(&m, number(&m, 1), x);
   case EXPR_FLOOR: return floored(&m, x, false);
   case EXPR_CEIL: return floored(&m, x, true);

@@ -10,6 +10,18 @@
  * SQRT, RSQRT, RCP, FLOOR, CEIL, ROUND. */
 LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x);
 
+/* ---- emit_quotient.c: rounded correctly ---- */
+
+/* a / x of numbers of f32 or f64, or vectors of such. */
+LLVMValueRef emit_quotient(emitter *e, LLVMValueRef a, LLVMValueRef x);
+/* 1 / x, 2^-100 <= |x| <= 2^100; of another x any number. */
+LLVMValueRef emit_moderate_inverse(emitter *e, LLVMValueRef x);
+/* The square root of x; 1 / root, of a root that it gave. */
+LLVMValueRef emit_root(emitter *e, LLVMValueRef x);
+LLVMValueRef emit_root_inverse(emitter *e, LLVMValueRef root);
+
+/* ---- emit_function.c, emit_trigonometry.c ---- */
+
 /* SIN or COS of f32. */
 LLVMValueRef emit_wave(emitter *e, int op, LLVMValueRef x);
 

@@ -11,6 +11,7 @@
 
 #include "base/bits.h"
 
+#include <llvm-c/DebugInfo.h>
 #include <math.h>
 
 /* Numbers of a thread that are worth two ways. */
@@ -162,6 +163,18 @@ static void load_all_own(const emitter *e, LLVMValueRef memory, int n, LLVMValue
   }
 }
 
+/* The driver's compiler leaves the loop that the branch ends as it is. */
+static void keep_rolled(const emitter *e, LLVMValueRef branch) {
+  static const char disable[] = "llvm.loop.unroll.disable";
+  LLVMMetadataRef name = LLVMMDStringInContext2(e->context, disable, sizeof disable - 1);
+  LLVMMetadataRef parts[2] = {LLVMTemporaryMDNode(e->context, NULL, 0),
+                              LLVMMDNodeInContext2(e->context, &name, 1)};
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(e->context, parts, 2); /* names itself */
+  LLVMMetadataReplaceAllUsesWith(parts[0], loop);
+  unsigned kind = LLVMGetMDKindIDInContext(e->context, "llvm.loop", 9);
+  LLVMSetMetadata(branch, kind, LLVMMetadataAsValue(e->context, loop));
+}
+
 /* The same in a loop over the thread's own memory, a number in a turn: the least code, and no more
  * registers than one number takes. */
 static LLVMBasicBlockRef make_in_memory(const two_ways *w, make_one *make, LLVMBasicBlockRef at,
@@ -189,7 +202,8 @@ static LLVMBasicBlockRef make_in_memory(const two_ways *w, make_one *make, LLVMB
   LLVMValueRef following = emit_add(e, turn, emit_i32(e, 1));
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
   LLVMAddIncoming(turn, &following, &latch, 1);
-  LLVMBuildCondBr(e->builder, emit_less(e, following, emit_i32(e, w->n)), body, after);
+  keep_rolled(e,
+              LLVMBuildCondBr(e->builder, emit_less(e, following, emit_i32(e, w->n)), body, after));
   LLVMPositionBuilderAtEnd(e->builder, after);
   load_all_own(e, numbers, w->n, made);
   LLVMBuildBr(e->builder, next);
@@ -274,13 +288,13 @@ static LLVMValueRef short_quotient(const two_ways *w, int i) {
 }
 
 static LLVMValueRef quotient(const two_ways *w, int i) {
-  return LLVMBuildFDiv(w->e->builder, w->x[i], w->y[w->divisor[i]], "");
+  return emit_quotient(w->e, w->x[i], w->y[w->divisor[i]]);
 }
 
 /* By powers of two: their inverses are exact, and a product is rounded once, whatever it is. */
 static void divide_by_powers(two_ways *w, LLVMValueRef *made) {
   LLVMBuilderRef b = w->e->builder;
-  for (int i = 0; i < w->n_divisors; i++) w->r[i] = LLVMBuildFDiv(b, real(w->e, 1), w->y[i], "");
+  for (int i = 0; i < w->n_divisors; i++) w->r[i] = emit_quotient(w->e, real(w->e, 1), w->y[i]);
   for (int i = 0; i < w->n; i++) made[i] = LLVMBuildFMul(b, w->x[i], w->r[w->divisor[i]], "");
 }
 
@@ -294,7 +308,7 @@ bool emit_quotients(emitter *e, const plan_step *step, int n, const LLVMValueRef
   }
   LLVMValueRef moderate = are_moderate(&w, step);
   for (int i = 0; i < n_divisors; i++) {
-    w.r[i] = LLVMBuildFDiv(e->builder, real(e, 1), y[i], "");
+    w.r[i] = emit_moderate_inverse(e, y[i]);
     w.minus_r[i] = LLVMBuildFNeg(e->builder, w.r[i], "");
     moderate = LLVMBuildAnd(e->builder, moderate, is_moderate_divisor(e, y[i]), "");
   }

@@ -78,10 +78,6 @@ static inline LLVMValueRef size_of(const maker *m, LLVMValueRef x) {
   return of_code(m,
                  LLVMBuildAnd(m->b, code_of(m, x), whole(m, m->wide ? INT64_MAX : 0x7FFFFFFF), ""));
 }
-static inline LLVMValueRef square_root(const maker *m, LLVMValueRef x) {
-  LLVMTypeRef type = m->real;
-  return emit_intrinsic(m->e, "llvm.sqrt", &type, 1, &x, 1);
-}
 
 /* c[0] + c[1] x + …, from the highest power down. */
 static inline LLVMValueRef polynomial(const maker *m, LLVMValueRef x, const double *c, int n) {

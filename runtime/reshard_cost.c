@@ -12,7 +12,7 @@
 #define SHARE_OF_PEERS 0.80
 #define SHARE_OF_NCCL 0.74
 #define SHARE_OF_MEMORY 0.89
-#define SLOWED 0.8
+#define SLOWED 0.57
 /* Microseconds: two meetings; a group of messages, called by a communicator that blocks 40, of a
  * graph 8; a launch. */
 #define MEETINGS 10.0

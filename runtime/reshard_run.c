@@ -160,8 +160,8 @@ bool reshard_writes_peers(const llrt_reshard *reshard, const reshard_launch *lau
   return false;
 }
 
-/* What a kernel that writes peers' memory, and casts to fewer bits than it reads, has under way in
- * two blocks is too little for memory. */
+/* A kernel whose blocks have as little under way as links need: casts to fewer bits read more for
+ * each byte that they write there. */
 static bool waits_for_links(const llrt_reshard *reshard, const reshard_launch *launch) {
   const llrt_tensor *from = &launch->tensor[0], *to = &launch->tensor[1];
   int64_t elements = 1;
@@ -171,13 +171,14 @@ static bool waits_for_links(const llrt_reshard *reshard, const reshard_launch *l
          reshard_writes_peers(reshard, launch);
 }
 
-/* Two blocks on a multiprocessor keep links as busy as more do, and are in each other's way less
- * (0.4 % of 1 GiB: docs/history/resharding-links.md). Beside NCCL's messages more would multiply
- * the latency of memory, for which its few blocks wait. */
+/* Half of a block's shared memory: two have no room, as each takes a KiB more of a
+ * multiprocessor's. One block keeps links as busy as more do, which are in each other's way (0.5 %
+ * of 1 GiB). Beside NCCL's messages more would multiply the latency of memory, for which its few
+ * blocks wait (docs/history/resharding-links.md). */
 static int32_t room_of(const llrt_reshard *reshard, const reshard_launch *launch,
                        const reshard_bases *run) {
-  bool few = run->beside || waits_for_links(reshard, launch);
-  return few ? reshard->comm->device->target.facts.shared_bytes / 2 : 0;
+  bool one = run->beside || waits_for_links(reshard, launch);
+  return one ? reshard->comm->device->target.facts.shared_bytes / 2 : 0;
 }
 
 llrt_status reshard_run_launches(const llrt_reshard *reshard, int begin, int end, bool queue,

@@ -1,5 +1,4 @@
-/* Kernels whose destination is other devices' memory: smaller tiles than others have, of pieces
- * that are no shorter. */
+/* Kernels whose destination is other devices' memory: smaller tiles than others have. */
 #include "jit/interpret/plan_interpret.h"
 #include "jit/plan/plan_make.h"
 #include "tests/plan/plan_pair.h"
@@ -8,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-enum { SIDE = 512, ALONE_BYTES = 32 << 10, LINKED_BYTES = 16 << 10, PIECE_BYTES = 256 };
+enum { SIDE = 512, ALONE_BYTES = 32 << 10, LINKED_BYTES = 16 << 10, PIECE_BYTES = 128 };
 
 static const text_pair transposed = {"row_major", "col_major", {SIDE, SIDE}};
 

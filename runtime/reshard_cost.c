@@ -10,9 +10,9 @@
  * to peers reach, and NCCL's sends and receives; of the memory's, what copies do; of the time of
  * what runs beside NCCL's messages, how much longer these take. */
 #define SHARE_OF_PEERS 0.80
-#define SHARE_OF_NCCL 0.74
+#define SHARE_OF_NCCL 0.75
 #define SHARE_OF_MEMORY 0.89
-#define SLOWED 0.57
+#define SLOWED 0.36
 /* Microseconds: two meetings; a group of messages, called by a communicator that blocks 40, of a
  * graph 8; a launch. */
 #define MEETINGS 10.0

@@ -13,8 +13,9 @@
 /* Of a box that is sent in pieces that need no packing: below, a pass over memory costs less. */
 #define BYTES_A_PIECE (INT64_C(2) << 20)
 #define MOST_PIECES 32
-/* What packs and unpacks beside NCCL's messages takes them half as long as it takes itself: parts
- * hide little, and nothing where one end alone has a kernel (docs/history/resharding-links.md). */
+/* What packs and unpacks beside NCCL's messages lengthens them by a third of the time that it takes
+ * itself; where one end alone has a kernel parts hide nothing (docs/history/resharding-links.md).
+ */
 #define BYTES_A_PART (INT64_C(96) << 20)
 #define MOST_PARTS 4
 #define CUT_MULTIPLE 64 /* positions: where cuts fall, if extents allow */

@@ -1,6 +1,7 @@
 /* llrt compute: an expression on tensors in files. */
 #include "tools/common/array_file.h"
 #include "tools/common/best_device.h"
+#include "tools/emit_form.h"
 #include "tools/request_run.h"
 
 #include <llrt/llrt.h>
@@ -9,13 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTPUT, DEVICE, EXPLAIN };
+enum { OUTPUT, DEVICE, EXPLAIN, EMIT, KERNEL };
 
 static const option_spec table[] = {
     [OUTPUT] = {"output", 'o', "NAME=OUT", "file for an output: .npy; once for each of them"},
     [DEVICE] = {"device", 0, "NAME",
                 "host, cuda:0, hip:0 (default: the first GPU that\nworks, else the host)"},
     [EXPLAIN] = {"explain", 0, "TARGET", "print the plan for a target instead, such as sm_90a"},
+    [EMIT] = {"emit", 0, "FORM",
+              "with --explain, in place of the plan: a form of\nllrt compile --emit, such as ptx"},
+    [KERNEL] = {"kernel", 0, "FILE",
+                "with --emit: where it goes (default for text: standard\n"
+                "output)"},
     {0},
 };
 
@@ -177,35 +183,46 @@ static llrt_status compute_on(llrt_device *device, bindings *b) {
   return status;
 }
 
-static llrt_status explain(llrt_context *context, const char *target, bindings *b) {
+/* The operation for the target in the form, as one-line calls promise it. */
+static llrt_status explain(llrt_context *context, const char *target, llrt_emit form, bindings *b,
+                           char **bytes, size_t *size) {
   llrt_op_desc *desc;
-  char *bytes = NULL;
-  size_t size;
   llrt_status status = llrt_compute_describe(b->expr, b->arg, b->n, NULL, &desc);
   if (status != LLRT_OK) return status;
   status = llrt_op_promise_coarse(desc);
   for (int i = 0; i < desc->n_tensors && status == LLRT_OK; i++)
     desc->promises[i].address.multiple = EXPLAINED_ALIGNMENT;
-  if (status == LLRT_OK)
-    status = llrt_op_compile(context, target, desc, LLRT_EMIT_PLAN, &bytes, &size);
-  if (status == LLRT_OK) fputs(bytes, stdout);
-  llrt_buffer_free(&bytes);
+  if (status == LLRT_OK) status = llrt_op_compile(context, target, desc, form, bytes, size);
   llrt_op_desc_destroy(&desc);
   return status;
+}
+
+static int explain_as_asked(llrt_context *context, const options *given, bindings *b) {
+  const char *target = given->value[EXPLAIN], *file = given->value[KERNEL];
+  const emit_form *form;
+  char *bytes = NULL;
+  size_t size;
+  int code = emit_form_find("compute", given->value[EMIT] ? given->value[EMIT] : "plan", target,
+                            file != NULL, &form);
+  if (code != TOOL_DONE) return code;
+  llrt_status status = explain(context, target, form->emit, b, &bytes, &size);
+  code = status == LLRT_OK ? emit_form_write(file, bytes, size) : tool_refuse_library(NULL);
+  llrt_buffer_free(&bytes);
+  return code;
 }
 
 static int work(const options *given, bindings *b) {
   llrt_context *context;
   llrt_device *device = NULL;
+  int code;
   if (tool_context_create(&context) != LLRT_OK) return tool_refuse_library(NULL);
-  llrt_status status;
   if (given->value[EXPLAIN]) {
-    status = explain(context, given->value[EXPLAIN], b);
+    code = explain_as_asked(context, given, b);
   } else {
-    status = best_device_open(context, given->value[DEVICE], NULL, &device);
+    llrt_status status = best_device_open(context, given->value[DEVICE], NULL, &device);
     if (status == LLRT_OK) status = compute_on(device, b);
+    code = status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
   }
-  int code = status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
   llrt_device_close(&device);
   llrt_context_destroy(&context);
   return code;
@@ -227,8 +244,10 @@ static int end_outputs(bindings *b) {
 static int run(const options *given) {
   bindings *b = calloc(1, sizeof *b);
   if (!b) return tool_refuse("no memory");
-  int code = given->n_repeated > 0 ? read_expression(given->word[0], b)
-                                   : tool_wrong("compute", "-o NAME=OUT is missing");
+  bool alone = !given->value[EXPLAIN] && (given->value[EMIT] || given->value[KERNEL]);
+  int code = given->n_repeated == 0 ? tool_wrong("compute", "-o NAME=OUT is missing")
+             : alone ? tool_wrong("compute", "--emit and --kernel go with --explain TARGET")
+                     : read_expression(given->word[0], b);
   for (int i = 1; i < given->n_words && code == TOOL_DONE; i++) code = bind_word(given->word[i], b);
   int inputs = b->n;
   for (int i = 0; i < given->n_repeated && code == TOOL_DONE; i++)

@@ -30,7 +30,8 @@ typedef struct llrt_compute_params {
  *
  * inputs   f64 f32 f16 bf16, 8-bit floats, e8m0, e2m1, integers of 4 to 64 bits, bool; in any
  *          storage; of copies the first is read, of pads nothing. Where an index has a value out
- *          of range (llrt_index), elements are read as 0 or clamped: as 0 also with SKIP and REPORT
+ *          of range (llrt_index), elements are read as bits of 0 (of e8m0 2^-127) or
+ *          clamped: so also with SKIP and REPORT
  * outputs  those types, in any storage without copies; pads get the storage's value, but along axes
  *          that are counted or joined in rows too long for a block: UNSUPPORTED; with indices of
  *          SKIP or REPORT, which leave out that output's elements alone
@@ -39,7 +40,8 @@ typedef struct llrt_compute_params {
  * are. Every element of an output is written once. Outputs lie in memory of their own (where both
  * tensors have indices, or one has pointers, that is the caller's to see), but for one that is
  * exactly an input: the same address, storage and width, and all axes, of an input without indices
- * of which nothing is flipped or taken at a position.
+ * of which nothing is flipped or taken at a position; of 4-bit elements of whose bytes no thread
+ * has both (rows of an odd length) UNSUPPORTED.
  *
  * docs/expressions.md says what is computed in which type, and how it is rounded. The tree in which
  * a reduction joins is decided by the row's extents and storages, the types and the device: never

@@ -3,7 +3,27 @@
  *   (x[t n]) -> (y[t n]) { m = max(x, n); e = exp(x - m); y = e / sum(e, n) }
  *
  * The signature names tensors, their axes, and numbers that each run brings; the body computes.
- * docs/expressions.md is the language's reference: types, rounding, NaN, what reductions do.
+ * docs/expressions.md is the language's reference. What holds on every device:
+ *
+ * types      Floats are computed in f32, or in f64 where one is; integers of up to 32 bits in i32,
+ *            u32 and 64-bit ones in i64, modulo their width; truth is 0 or 1 in arithmetic. An
+ *            integer beside a float, and both of int / int, become f32. // and % round down; by 0
+ *            they are 0 and the dividend.
+ * rounding   + - * / fma sqrt rcp are correctly rounded, subnormal numbers are kept, and nothing is
+ *            contracted or reordered. Functions of f32 err by at most 2.1 units of the last place
+ *            (exp, exp2, and less: log, log2, sin, cos, tanh, erf, sigmoid, rsqrt) or 3 (silu,
+ *            gelu); floor, ceil, round (to even) are exact. docs/expressions.md has each over all
+ *            bit patterns. exp, exp2, tanh and erf have other bits on NVIDIA's GPUs.
+ * casts      Once, where one is written and where an output is stored: as maps do (map.h). e8m0
+ *            takes 0 and what is below to 2^-127, what is above to 2^127, negative numbers and NaN
+ *            to NaN; it has no 0, so an element that an index does not send is 2^-127.
+ * NaN        max, min, maximum, minimum keep NaN; comparisons with it are false, != true. Which NaN
+ *            an f32 or f64 output gets is open.
+ * trees      How reductions and scans join is decided by the row's extents and storages, the types
+ *            and the device: never by how many rows there are, alignment, cache or timing. The sum
+ *            of nothing is 0, its maximum -infinity.
+ * in place   An output may be exactly one input without indices, of which nothing is flipped or
+ *            taken at a position; 4-bit elements only where threads have whole bytes (compute.h).
  *
  * The general rules of layout.h hold here too. */
 #ifndef LLRT_EXPRESSION_H

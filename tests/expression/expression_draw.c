@@ -1,7 +1,7 @@
 /* See expression_draw.h. */
 #include "tests/expression/expression_draw.h"
 
-#include "tests/expression/expression_text.h"
+#include "tests/expression/expression_fit.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,6 +27,8 @@ static void shape_of(const llrt_expr *expr, const trial *t, int i, llrt_tensor *
 #define FIRST_WITH_TILES 990000
 /* And below this: before all of the language was drawn. */
 #define FIRST_WITH_ALL 3000000
+/* And below this: with all that is refused. */
+#define FIRST_THAT_FITS 5000000
 
 /* Tiles with pads: of scales, of packed weights, and one whose pads are no zeros. */
 static void draw_tiles(writer *w, char *text, size_t size) {
@@ -66,7 +68,7 @@ static void draw_rare_storage(writer *w, const llrt_tensor *shape, char *text, s
 }
 
 /* Rows, columns, another order of axes, a pitch, columns in groups of 4, tiles. */
-static void draw_storage(writer *w, const llrt_tensor *shape, int i) {
+static void draw_storage(writer *w, const llrt_expr *expr, const llrt_tensor *shape, int i) {
   char *text = w->out->storage[i];
   size_t size = sizeof w->out->storage[i];
   trial_tensor *tensor = &w->out->trial.tensor[i];
@@ -88,7 +90,7 @@ static void draw_storage(writer *w, const llrt_tensor *shape, int i) {
     snprintf(text, size, "storage(rank=3, digits=[dim0:rest, dim2:rest, dim1:rest])");
   if (shape->rank == 1 && kind == 0)
     snprintf(text, size, "storage(rank=1, digits=[dim0:rest @ 3])");
-  if (*text) tensor->storage = text;
+  if (*text && (!w->fits || fit_storage(w, expr, i, shape, text))) tensor->storage = text;
 }
 
 /* Where the first axis is t as it is. */
@@ -103,18 +105,14 @@ static void draw_index(writer *w, const llrt_expr *expr, const llrt_tensor *shap
   index->positions = (int)(own->output ? extent + writer_draw(w, 20) : 1 + writer_draw(w, 40));
   index->out_of_range = writer_draw(w, own->output ? 2 : 4);
   if (own->output && index->out_of_range) index->out_of_range = LLRT_RANGE_REPORT;
+  bool counted_once = !w->form->others[0] && w->out->trial.extent[1] < FIT_LONG;
+  if (w->fits && index->out_of_range == LLRT_RANGE_REPORT && !counted_once)
+    index->out_of_range = LLRT_RANGE_SKIP;
   bool stored = w->out->trial.tensor[i].storage != NULL;
   if (!w->all || shape->rank < 2 || stored || writer_draw(w, 3)) return;
+  if (w->fits && !fit_by_second(w, own)) return;
   index->by = 2; /* values for each position of the second axis, too */
   if (own->output) index->positions = (int)(extent * shape->shape[1]) + writer_draw(w, 20);
-}
-
-/* Whether the body takes elements of the tensor elsewhere. */
-static bool is_moved(const char *body, const char *name) {
-  char flipped[EXPR_NAME_BYTES + 8], taken[EXPR_NAME_BYTES + 8];
-  snprintf(flipped, sizeof flipped, "flip(%s,", name);
-  snprintf(taken, sizeof taken, "%s[", name);
-  return strstr(body, flipped) || strstr(body, taken);
 }
 
 /* The first output, or the second, in the place of an input of the same axes. */
@@ -126,7 +124,8 @@ static void draw_in_place(writer *w, const llrt_expr *expr) {
   bool alike = from->n_dims == to->n_dims && from->leading == to->leading &&
                memcmp(from->dim, to->dim, sizeof from->dim) == 0;
   if (!alike || t->tensor[i].index.positions || to->dtype) return;
-  if (is_moved(strchr(w->out->text, '{'), from->name)) return;
+  if (fit_is_moved(strchr(w->out->text, '{'), from->name)) return;
+  if (w->fits && llrt_dtype_bits(t->tensor[i].type) < 8) return;
   t->tensor[out] = t->tensor[i];
   t->in_place = 1 + i;
 }
@@ -144,7 +143,10 @@ static void draw_tensors(writer *w, const llrt_expr *expr) {
     t->tensor[i].type = w->all && writer_draw(w, 6) == 0 ? ONE_OF(w, rare) : ONE_OF(w, types);
     bool casts = llrt_dtype_bits(t->tensor[i].type) < 64 || t->tensor[i].type == LLRT_F64;
     if (w->all && expr->tensor[i].output && !casts) t->tensor[i].type = LLRT_F32;
-    draw_storage(w, &shape, i);
+    if (w->fits && t->tensor[i].type == LLRT_F64 && !expr->tensor[i].output &&
+        fit_has_functions(w->out->text))
+      t->tensor[i].type = LLRT_F32;
+    draw_storage(w, expr, &shape, i);
     draw_index(w, expr, &shape, i);
   }
   if (w->all) {
@@ -168,12 +170,16 @@ static void draw_count(writer *w, const llrt_expr *expr) {
   bool joined = false;
   for (int i = 0; i < expr->n_nodes; i++) joined |= (expr->node[i].reduced & 1) != 0;
   if (writer_draw(w, 8) || joined || strcmp(expr->axis[0].name, "t") != 0) return;
+  if (w->fits && !fit_count(w, expr)) return;
   t->counted = 1;
   t->count = writer_draw(w, (int)t->extent[0] + 2);
 }
 
 void expression_draw_seed(uint64_t seed, expression_draw *out) {
-  writer w = {.state = seed * 0x9E3779B97F4A7C15u + 1, .out = out, .all = seed >= FIRST_WITH_ALL};
+  writer w = {.state = seed * 0x9E3779B97F4A7C15u + 1,
+              .out = out,
+              .all = seed >= FIRST_WITH_ALL,
+              .fits = seed >= FIRST_THAT_FITS};
   llrt_expr *expr;
   *out = (expression_draw){.trial = {.seed = seed, .scalar = {2, 3, 5}}};
   trial *t = &out->trial;
@@ -189,6 +195,8 @@ void expression_draw_seed(uint64_t seed, expression_draw *out) {
     t->extent[1] = 2000 + writer_draw(&w, 4000), t->extent[0] = 1 + writer_draw(&w, 3);
   if (w.all && !few && expr->n_axes > 1 && writer_draw(&w, 40) == 0)
     t->extent[1] = 32700 + writer_draw(&w, 6000), t->extent[0] = 1; /* which GPUs walk */
+  if (w.fits && !few && !fit_may_be_long(&w) && t->extent[1] >= FIT_LONG)
+    t->extent[1] = 1 + t->extent[1] % FIT_LONG;
   t->n_leading = writer_draw(&w, 3);
   for (int a = 0; a < 2; a++) t->leading[a] = 1 + writer_draw(&w, 6);
   t->special = writer_draw(&w, 4) == 0;

@@ -218,7 +218,9 @@ static void scan(writer *w, void (*value)(writer *)) {
   static const char *const names[] = {"cumsum", "cumsum", "cummax", "cummin", "cumprod"};
   static const char *const options[] = {"", "", ", exclusive=True", ", reverse=True",
                                         ", exclusive=True, reverse=True"};
-  const char *axis = w->form->joins[writer_draw(w, count_of(w->form->joins, 3))];
+  int n = count_of(w->form->joins, 3);
+  const char *axis = w->form->joins[writer_draw(w, n)];
+  if (w->fits && *axis == '(') axis = w->form->joins[n - 1]; /* the set that the others hold */
   if (*axis == '(') axis = w->form->positions[0];
   add(w, ONE_OF(w, names));
   add(w, "(");
@@ -404,12 +406,26 @@ static void write_names(writer *w) {
   }
 }
 
+/* A value that varies with its output's own tensors, so that outputs along different axes are parts
+ * of their own. */
+static void own_value(writer *w) {
+  if (!w->fits || !w->form->others[0]) {
+    real_value(w);
+    return;
+  }
+  add(w, "(");
+  add(w, whole_of(w));
+  add(w, " + ");
+  real_value(w);
+  add(w, ")");
+}
+
 /* The second output: what lacks the axes that are joined, or has others. */
 static void write_row(writer *w) {
   w->left = 1 + writer_draw(w, 8);
   add(w, "; r = ");
   w->others = w->form->others[0] != NULL;
-  if (w->form->copies) real_value(w);
+  if (w->form->copies) own_value(w);
   else reduction(w, w->form->joins[0]);
 }
 
@@ -436,7 +452,7 @@ void writer_write(writer *w) {
   add(w, ") { ");
   if (w->all) write_names(w);
   add(w, "y = ");
-  real_value(w);
+  own_value(w);
   if (w->all && !w->form->others[0]) w->name[w->names++] = "y";
   if (row) write_row(w);
   add(w, " }");

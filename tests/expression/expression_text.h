@@ -21,6 +21,7 @@ typedef struct writer {
   const form *form;
   int length, left; /* left: nodes that may still be made */
   bool all;         /* whatever the language has; else what the first seeds draw */
+  bool fits;        /* without what is refused by design (expression_fit.h) */
   bool others;      /* of the form is what is written */
   const char *name[4];
   int names; /* of statements so far */

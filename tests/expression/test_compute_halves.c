@@ -21,7 +21,7 @@ static const struct {
     /* rows that begin inside a byte, that end inside one, and whose bytes lie along columns */
     {COPY, {5, 7}, {{LLRT_I4, NULL, {0}, false}, {0}}},
     {COPY, {5, 7}, {{0}, {LLRT_I4, NULL, {0}, false}}},
-    {COPY, {37, 131}, {{LLRT_BF16, NULL, {0}, false}, {LLRT_E2M1, NULL, {0}, false}}},
+    {COPY, {9, 131}, {{LLRT_BF16, NULL, {0}, false}, {LLRT_E2M1, NULL, {0}, false}}},
     {COPY,
      {37, 131},
      {{LLRT_BF16, NULL, {0}, false},
@@ -33,6 +33,13 @@ static const struct {
      {{LLRT_E2M1, "col_major", {0}, false},
       {LLRT_I4, NULL, {0}, false},
       {LLRT_E2M1, NULL, {0}, false}}},
+    /* whole bytes of a thread, whose two elements are in words of their own, and parted by bounds
+     */
+    {"(x[t n], z[t n]) -> (y[t n]) { y = x + cumsum(z, n) }",
+     {3, 29},
+     {{LLRT_E2M1, "storage(rank=2, digits=[dim1:rest, dim0:rest @ 36])", {0}, false},
+      {LLRT_F32, "col_major", {0}, false},
+      {LLRT_E2M1, "storage(rank=2, digits=[dim1:rest, dim0:rest @ 36])", {0}, false}}},
     /* counted down */
     {"(x[t ~n]) -> (y[t n]) { y = x }",
      {6, 33},
@@ -45,7 +52,7 @@ static const struct {
      {3, 300},
      {{LLRT_BF16, NULL, {0}, false}, {LLRT_I4, "col_major", {0}, false}, {0}}},
     {"(x[t n]) -> (y[t n], z[t n]: f32) { z = cumsum(x, n); y = z }",
-     {1, 33001},
+     {1, 3001},
      {{LLRT_I4, NULL, {0}, false}, {LLRT_I4, NULL, {0}, false}, {0}}},
     /* rows that an index chooses, of whole bytes and of halves */
     {COPY, {9, 64}, {{LLRT_E2M1, NULL, AT(20, 0, ZERO), false}, {LLRT_BF16, NULL, {0}, false}}},

@@ -91,11 +91,27 @@ static void move_byte_pair(emitter *e, access *a, uint64_t first) {
   else access_store_piece(e, a, tile, piece);
 }
 
+/* Stores a byte of which each of two words has an element of 4 bits, and bounds may part. */
+static void store_pair_of_words(emitter *e, access *a, uint64_t first) {
+  LLVMTypeRef byte = emit_int_type(e, 8);
+  LLVMValueRef low = LLVMBuildTrunc(e->builder, a->words[first >> a->word], byte, ""),
+               high = LLVMBuildTrunc(e->builder,
+                                     a->words[(first | piece_register(a, 1)) >> a->word], byte, "");
+  low = LLVMBuildAnd(e->builder, low, LLVMConstInt(byte, 15, false), "");
+  high = LLVMBuildShl(e->builder, high, LLVMConstInt(byte, 4, false), "");
+  access_store_byte(e, a, access_register_tile(a, first), next_tile(a, first),
+                    LLVMBuildOr(e->builder, high, low, ""));
+}
+
 /* A piece of whole words, as a scalar or vector of them. */
 static void move_words(emitter *e, access *a, uint64_t first) {
   int n = 1 << (a->vector - a->word), bits = a->value->bits << a->word;
   if (n == 2 && bits == 8) {
     move_byte_pair(e, a, first);
+    return;
+  }
+  if (n == 2 && access_parts_bytes(a)) {
+    store_pair_of_words(e, a, first);
     return;
   }
   LLVMTypeRef unit = emit_int_type(e, bits),

@@ -33,10 +33,19 @@
 #define HOST_PIPELINE \
   "function(early-cse,instcombine<no-verify-fixpoint>,loop-mssa(licm),early-cse)"
 
+/* Programs over rows for GPUs of NVIDIA: what GVN finds beyond the other passes, ptxas finds, too
+ * (the same machine code of the whole catalogue of expressions), and a long program is most of its
+ * time. */
+#define ROWS_PIPELINE \
+  "always-inline,globaldce," \
+  "function(sroa,early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg," \
+  "loop-mssa(licm),early-cse,instcombine<no-verify-fixpoint>,simplifycfg)"
+
 /* The attributor finds the hidden kernel arguments unused; without it they cost 256 bytes a launch.
  */
-static const char *pipeline_of(plan_isa isa) {
+static const char *pipeline_of(plan_isa isa, bool fast) {
   if (isa == PLAN_ISA_HOST) return HOST_PIPELINE;
+  if (fast) return ROWS_PIPELINE;
   return isa == PLAN_ISA_AMDGPU ? PIPELINE ",amdgpu-attributor" : PIPELINE;
 }
 
@@ -69,9 +78,10 @@ static llrt_status verify(LLVMModuleRef module) {
   return status;
 }
 
-static llrt_status optimise(LLVMModuleRef module, LLVMTargetMachineRef machine, plan_isa isa) {
+static llrt_status optimise(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                            const char *pipeline) {
   LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
-  LLVMErrorRef error = LLVMRunPasses(module, pipeline_of(isa), machine, options);
+  LLVMErrorRef error = LLVMRunPasses(module, pipeline, machine, options);
   LLVMDisposePassBuilderOptions(options);
   if (!error) return LLRT_OK;
   char *message = LLVMGetErrorMessage(error);
@@ -136,13 +146,13 @@ static void set_code_object_version(LLVMModuleRef module) {
                     LLVMValueAsMetadata(LLVMConstInt(i32, 500, false)));
 }
 
-static llrt_status compile(LLVMModuleRef module, LLVMTargetMachineRef machine,
+static llrt_status compile(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline,
                            const plan_target *target, llrt_emit emit, const diagnostics *report,
                            llrt_jit_result *result) {
   jit_machine_adopt_module(machine, module);
   if (target->isa == PLAN_ISA_AMDGPU) set_code_object_version(module);
   LLRT_TRY(verify(module));
-  LLRT_TRY(optimise(module, machine, target->isa));
+  LLRT_TRY(optimise(module, machine, pipeline));
   LLRT_TRY(diagnostics_status(report));
   if (target->isa == PLAN_ISA_NVPTX) {
     jit_keep_joins(module);
@@ -152,9 +162,9 @@ static llrt_status compile(LLVMModuleRef module, LLVMTargetMachineRef machine,
   return emit_machine_code(module, machine, target, emit, report, result);
 }
 
-/* What the module's instructions ask for; 0: nothing. */
-static int ptx_version(LLVMModuleRef module) {
-  return LLVMGetNamedMetadata(module, EMIT_PTX_84, sizeof EMIT_PTX_84 - 1) ? 84 : 0;
+/* A flag of module_flags.h. */
+static bool has_flag(LLVMModuleRef module, const char *name) {
+  return LLVMGetNamedMetadata(module, name, strlen(name)) != NULL;
 }
 
 llrt_status jit_compile_module(LLVMModuleRef module, const plan_target *target, llrt_emit emit,
@@ -162,11 +172,15 @@ llrt_status jit_compile_module(LLVMModuleRef module, const plan_target *target, 
   memset(result, 0, sizeof *result);
   diagnostics report = {0};
   LLVMTargetMachineRef machine;
-  llrt_status status = jit_machine_create(target, ptx_version(module), &machine);
+  const jit_machine_wishes wishes = {.ptx = has_flag(module, EMIT_PTX_84) ? 84 : 0,
+                                     .fast = target->isa == PLAN_ISA_NVPTX &&
+                                             has_flag(module, EMIT_ROWS)};
+  llrt_status status = jit_machine_create(target, wishes, &machine);
   if (status == LLRT_OK) {
     LLVMContextRef context = LLVMGetModuleContext(module);
     LLVMContextSetDiagnosticHandler(context, note_diagnostic, &report);
-    status = compile(module, machine, target, emit, &report, result);
+    status = compile(module, machine, pipeline_of(target->isa, wishes.fast), target, emit, &report,
+                     result);
     LLVMContextSetDiagnosticHandler(context, NULL, NULL);
     LLVMDisposeTargetMachine(machine);
   }

@@ -57,7 +57,8 @@ static void register_once(void) {
   pthread_once(&once, register_targets);
 }
 
-llrt_status jit_machine_create(const plan_target *target, int ptx, LLVMTargetMachineRef *machine) {
+llrt_status jit_machine_create(const plan_target *target, jit_machine_wishes wishes,
+                               LLVMTargetMachineRef *machine) {
   *machine = NULL;
   register_once();
   const machine_row *row = find_row(target->name);
@@ -65,16 +66,17 @@ llrt_status jit_machine_create(const plan_target *target, int ptx, LLVMTargetMac
 
   LLVMTargetRef llvm_target;
   char features[32];
-  snprintf(features, sizeof features, "+ptx%d", ptx);
+  snprintf(features, sizeof features, "+ptx%d", wishes.ptx);
   char *message = NULL;
   if (LLVMGetTargetFromTriple(row->triple, &llvm_target, &message)) {
     llrt_error(LLRT_UNSUPPORTED, "this LLVM cannot compile for %s: %s", target->name, message);
     LLVMDisposeMessage(message);
     return LLRT_UNSUPPORTED;
   }
-  *machine =
-      LLVMCreateTargetMachine(llvm_target, row->triple, row->cpu, ptx ? features : row->features,
-                              LLVMCodeGenLevelDefault, LLVMRelocPIC, LLVMCodeModelDefault);
+  *machine = LLVMCreateTargetMachine(llvm_target, row->triple, row->cpu,
+                                     wishes.ptx ? features : row->features,
+                                     wishes.fast ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
+                                     LLVMRelocPIC, LLVMCodeModelDefault);
   if (!*machine) return llrt_error(LLRT_UNSUPPORTED, "LLVM refuses target %s", target->name);
   return LLRT_OK;
 }

@@ -6,9 +6,16 @@
 
 #include <llvm-c/TargetMachine.h>
 
+/* What a module wants of its machine. */
+typedef struct jit_machine_wishes {
+  int ptx;   /* the version of PTX text times 10; 0: the target's */
+  bool fast; /* code is generated in half the time, without passes over addresses and loops */
+} jit_machine_wishes;
+
 /* Ownership: LLVMDisposeTargetMachine. Errors: UNSUPPORTED when this build of LLVM lacks the
- * target. ptx: the version of PTX text times 10, 0: the target's. */
-llrt_status jit_machine_create(const plan_target *target, int ptx, LLVMTargetMachineRef *machine);
+ * target. */
+llrt_status jit_machine_create(const plan_target *target, jit_machine_wishes wishes,
+                               LLVMTargetMachineRef *machine);
 
 /* Gives a module the machine's triple and data layout. Emission wants them before its first alloca.
  */

@@ -2,7 +2,8 @@
  * [M,K] row-major, B as [N,K] in memory, packed (llrt_dot_pack), or as other engines pack it.
  * Results are compared with sums in f64 at places spread over D, then single launches are timed
  * with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k; --shapes
- * models: the layers of model_layers.h; random: shapes of the seed. */
+ * models: the layers of model_layers.h; odd: those of rows that begin inside lines of memory;
+ * random: shapes of the seed. */
 #include "dot_kinds.h"
 #include "dot_run.h"
 #include "model_layers.h"
@@ -311,12 +312,13 @@ static bool run_size(harness *h, const flushed *f, int64_t size, int *cases) {
   return right;
 }
 
-static bool run_models(harness *h, const flushed *f, int *cases) {
+/* square: of dense kinds alone. */
+static bool run_layers(harness *h, const flushed *f, const model_layer *layers, int n_layers,
+                       bool square, int *cases) {
   bool right = true;
   for (int i = 0; i < dot_kinds_count; i++)
-    for (int l = 0; l < model_layers_count; l++)
-      right &= run_weights(h, f, &dot_kinds[i],
-                           (dot_extents){.n = model_layers[l].n, .k = model_layers[l].k},
+    for (int l = 0; l < n_layers && (dot_kinds[i].square || !square); l++)
+      right &= run_weights(h, f, &dot_kinds[i], (dot_extents){.n = layers[l].n, .k = layers[l].k},
                            model_rows, model_rows_count, cases);
   return right;
 }
@@ -347,10 +349,12 @@ int bench_dot(int argc, char *argv[]) {
     dot_run_title(&h, "dot MxNxK", true);
     flushed_floor(&f);
   }
-  if (options.models) right = run_models(&h, &f, &cases);
+  const bool listed = options.models || options.random || options.odd;
+  if (options.models) right = run_layers(&h, &f, model_layers, model_layers_count, false, &cases);
+  else if (options.odd) right = run_layers(&h, &f, odd_layers, odd_layers_count, true, &cases);
   else if (options.random) right = run_random(&h, &f, &cases);
   else if (!options.n_sizes) right = run_size(&h, &f, usual, &cases);
-  for (int s = 0; s < options.n_sizes && !options.models && !options.random; s++)
+  for (int s = 0; s < options.n_sizes && !listed; s++)
     right &= run_size(&h, &f, options.size[s] >> 10, &cases);
   if (!options.list) printf("%d cases: %s\n", cases, right ? "right" : "WRONG");
   flushed_fini(&f);

@@ -129,16 +129,13 @@ static double run_invariant(harness *h, const flushed *f, const dot_case *c) {
   call.desc.dot.batch_invariant = true;
   memset(call.desc.promises, 0, sizeof call.desc.promises);
   harness_must(described_promise(&call.desc), c->name);
-  prepared p = {.call = &call};
+  prepared p = {.call = &call, .params = {.size = sizeof p.params, .own_workspace = 1}};
   harness_must(harness_prepare(h, &call.desc, &p.op), c->name);
-  harness_must(harness_add_workspace(h, p.op, call.desc.tensors, call.desc.n_tensors, &p.params),
-               c->name);
   if (is_right(h, &p, c) && are_rows_same(h, &p, c))
     us = h->options.check_only ? 1 : flushed_measure(f, launch, &p).median;
   else printf("%-40s WRONG as a batch-invariant product\n", c->name);
   harness_must(llrt_stream_synchronize(h->device, NULL), c->name);
   llrt_op_destroy(&p.op);
-  harness_drop_workspace(h, &p.params);
   return us;
 }
 
@@ -162,11 +159,8 @@ static void report(harness *h, const flushed *f, const prepared *p, const dot_ca
 }
 
 bool dot_run(harness *h, const flushed *f, const dot_case *c) {
-  prepared p = {.call = c->call};
+  prepared p = {.call = c->call, .params = {.size = sizeof p.params, .own_workspace = 1}};
   harness_must(harness_prepare(h, &c->call->desc, &p.op), c->name);
-  harness_must(
-      harness_add_workspace(h, p.op, c->call->desc.tensors, c->call->desc.n_tensors, &p.params),
-      c->name);
   double invariant = h->options.batch_invariant ? run_invariant(h, f, c) : 0;
   bool right = is_right(h, &p, c) && (invariant > 0 || !h->options.batch_invariant);
   if (right && !h->options.check_only) report(h, f, &p, c, invariant);
@@ -177,7 +171,6 @@ bool dot_run(harness *h, const flushed *f, const dot_case *c) {
     harness_record(h, c->name, "%s,\"%s\":true", c->fields, right ? "right" : "wrong");
   harness_must(llrt_stream_synchronize(h->device, NULL), c->name);
   llrt_op_destroy(&p.op);
-  harness_drop_workspace(h, &p.params);
   return right;
 }
 

@@ -48,7 +48,8 @@ static const option_spec option_table[] = {
     {"sizes", 0, "N[,N]",
      "sizes of one tensor in MiB, with k in KiB, with b in bytes: 8,64 or 64k or 8b"},
     {"shapes", 0, "even|odd|models|random",
-     "powers of two (default), or shapes that models have; dot: models' linear layers, the seed's"},
+     "powers of two (default), or shapes that models have; dot: models' linear layers, odd ones, "
+     "the seed's"},
     {"products", 0, "LIST",
      "dense: these, \"bf16 nt 64x4096x4097,bf16 nt 16x64x64x128\", not the usual ones"},
     {"repeat", 0, "N", "samples of each measurement (default 15)"},

@@ -45,5 +45,13 @@ const model_layer model_layers[] = {
 };
 const int model_layers_count = sizeof model_layers / sizeof model_layers[0];
 
+const model_layer odd_layers[] = {
+    {"odd", "pitch of 16 bytes", 4096, 4104}, {"odd", "pitch of 16 bytes", 5120, 2888},
+    {"odd", "pitch of 8 bytes", 4096, 4100},  {"odd", "pitch of 4 bytes", 4096, 5762},
+    {"odd", "pitch of 2 bytes", 4096, 4097},  {"odd", "columns", 4097, 4096},
+    {"odd", "columns and pitch", 2881, 2881},
+};
+const int odd_layers_count = sizeof odd_layers / sizeof odd_layers[0];
+
 const int64_t model_rows[] = {1, 8, 64, 256, 1024, 4096};
 const int model_rows_count = sizeof model_rows / sizeof model_rows[0];

@@ -11,6 +11,10 @@ typedef struct model_layer {
 
 extern const model_layer model_layers[];
 extern const int model_layers_count;
+/* Layers whose rows begin inside lines of memory: K of so many bytes that 16, 4 or 2 divide, an odd
+ * N. */
+extern const model_layer odd_layers[];
+extern const int odd_layers_count;
 /* Rows of A: decoding of one to many requests, prefill. */
 extern const int64_t model_rows[];
 extern const int model_rows_count;

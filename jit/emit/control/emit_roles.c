@@ -157,7 +157,7 @@ static void fill_slots(emitter *e, int at) {
     return;
   }
   e->ops->end_copies(e);
-  tell_filled(e, number, PLAN_COPIES_LAG);
+  tell_filled(e, number, plan_copies_lag(kernel));
 }
 
 /* Of one thread alone, where all copies are boxes. */
@@ -268,7 +268,7 @@ static void emit_producers(emitter *e, int at) {
   LLVMAddIncoming(walked.turn, &after, &latch, 1);
   LLVMPositionBuilderAtEnd(e->builder, done);
   LLVMValueRef last = LLVMBuildSub(e->builder, emit_turn_number(e), emit_i32(e, 1), "");
-  for (int i = PLAN_COPIES_LAG - 1; i >= 0 && tell; i--) tell_filled(e, last, i);
+  for (int i = plan_copies_lag(e->kernel) - 1; i >= 0 && tell; i--) tell_filled(e, last, i);
   e->kept = (emit_kept){0};
   e->walked = NULL;
   e->grid = walked.grid;

@@ -52,7 +52,7 @@ llrt_status plan_verify_produce(const plan_kernel *kernel, int at) {
 /* Producers whose threads copy say that a turn's slots are filled when they have begun the copies
  * of the next: for that other slots are free, whatever those that are released wait for. */
 llrt_status plan_verify_release(const plan_kernel *kernel, int at) {
-  int lag = plan_threads_tell(kernel) ? PLAN_COPIES_LAG : 0;
+  int lag = plan_threads_tell(kernel) ? plan_copies_lag(kernel) : 0;
   CHECK(kernel->producers > 0 && kernel->step[at].turns >= 0, "step %d: no producers", at);
   CHECK(kernel->step[at].turns + lag < kernel->slots, "step %d: %d slots are never free", at,
         kernel->slots);

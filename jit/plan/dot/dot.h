@@ -5,6 +5,7 @@
  *   dot_add.c        one variant
  *   dot_groups.c     those of warpgroups, of which a shape takes the one with the best pace
  *   tile_pace.c      their paces (tile_pace.h)
+ *   dot_pitch.c      rows that begin inside lines of memory, and copies of them
  *   dot_short.c      variants for shapes whose scales have one position along K
  *   dot_kernel.c     one kernel
  *   dot_layout.c     which thread holds what of the tile
@@ -116,6 +117,7 @@ typedef struct dot_shape {
                       every turn's positions of K; its tile's are of all of them */
   bool beside;     /* cluster: its blocks have a part each of the dim that the instruction's rows
                       are, and fetch the other operand together */
+  int resident;    /* warpgroups: > 1: so many blocks are to fit a multiprocessor, of short rings */
   bool rounds;     /* blocks take several tiles, if all copies are boxes and shared memory
                       has room for results beside the rings */
   bool deal;       /* rounds, the last of which are dealt to all blocks turn by turn (plan_deal) */

@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/cost/trace.h"
+#include "jit/plan/stages/stages.h"
 
 /* Positions of M and N, log2 warps, and which operand has an instruction's rows: D^T = B^T A^T
  * makes few rows of D columns of it. */
@@ -37,6 +38,28 @@ static const group_tile gathered_tiles[DOT_GATHERED_TILES] = {
     {16, 64, 2, true},   {32, 64, 2, true},  {64, 64, 2, false},
     {64, 128, 2, false}, {64, 96, 2, false}, {64, 80, 2, false},
 };
+
+/* Of lists of pointers, whose operands threads copy, so that no block takes one tile after the
+ * other: as many as `resident` of a multiprocessor at once, while some begin and others end. */
+static const struct {
+  group_tile tile;
+  int8_t resident;
+} list_tiles[] = {{{64, 64, 2, false}, 3}, {{64, 128, 2, false}, 2}};
+
+/* Behind copies of operands whose rows begin inside lines of memory. Those of many results first.
+ */
+static const struct {
+  group_tile tile;
+  int8_t cluster; /* log2 blocks */
+} copied_tiles[] = {
+    {{128, 256, 3, false}, 0}, {{256, 128, 4, false}, 0}, {{128, 128, 3, false}, 0},
+    {{64, 128, 2, false}, 0},  {{64, 64, 2, false}, 0},   {{64, 64, 2, false}, 1},
+};
+#define COPIED_LARGE 2  /* of these, the first ones */
+#define COPIED_DIRECT 4 /* likewise, where warpgroups multiply operands as they lie, too */
+#define COPIED_WEIGHTS \
+  (4 << 20)           /* positions of N and K, from which on copies for few rows pay ... */
+#define COPIED_FEW 17 /* ... of so many */
 
 /* Blocks of clusters, log2 of how many: those that are best somewhere, and others that are
  * candidates of tuning. Bit i of each: 2^i blocks. */
@@ -91,6 +114,7 @@ static dot_shape shape_of(const dot_planner *p, const group_tile *tile, const sh
   shape.cluster = how->cluster;
   shape.beside = how->beside;
   shape.deal = how->deal;
+  shape.resident = p->resident;
   return shape;
 }
 
@@ -102,7 +126,7 @@ static void set_pace(const dot_planner *p, const group_tile *tile, const dot_sha
       (tile_facts){.kind = tile->swapped ? TILE_SWAPPED : TILE_DENSE,
                    .positions = {tile->m, tile->n, 1 << (shape->bits[DOT_DIM_K] - along)},
                    .cluster = 1 << along,
-                   .resident = 1,
+                   .resident = bits_max(p->resident, 1),
                    .slots = kernel->slots,
                    .groups = 1 << (tile->warps - 2),
                    .bits = {bits, llrt_dtype_bits(p->desc->tensors[2].dtype),
@@ -115,6 +139,7 @@ static void set_pace(const dot_planner *p, const group_tile *tile, const dot_sha
                    .beside = shape->beside ? 1 << shape->cluster : 1};
   tile_pace(&kernel->tile, &kernel->launch.pace);
   kernel->launch.pace.invariant = p->invariant;
+  dot_pace_pitches(p, kernel);
 }
 
 /* UNSUPPORTED where operands do not lie so in tiles of its positions. */
@@ -135,7 +160,17 @@ static llrt_status add_tile(dot_planner *p, const group_tile *tile, const sharin
   return LLRT_OK;
 }
 
-#define STAGES 4 /* of a variant at most */
+#define STAGES 4      /* of a variant at most */
+#define LEAST_ROWS 8  /* of a tile */
+#define WASTED_ROWS 2 /* tiles have at most so many times as many rows as are promised */
+
+/* Of a tile, by what is promised. */
+static int64_t most_rows(const dot_planner *p) {
+  const int64_t rows = p->desc->promises[0].shape[p->rank - 3].max, all = INT32_MAX;
+  const bool few =
+      rows > 0 && rows < all / WASTED_ROWS && !p->grouped && !(p->options && p->options->wide);
+  return few ? bits_max((int)rows, LEAST_ROWS) * WASTED_ROWS : all;
+}
 
 /* Of at most `most` rows, where there is room in the plan. */
 static llrt_status try_tile(dot_planner *p, const group_tile *tile, int64_t most,
@@ -165,8 +200,55 @@ static llrt_status add_clusters(dot_planner *p, const cluster_tile *tiles, int n
   return LLRT_OK;
 }
 
+static llrt_status add_list_tiles(dot_planner *p, int64_t most) {
+  llrt_status status = LLRT_OK;
+  for (int i = 0; i < COUNT(list_tiles) && status == LLRT_OK; i++) {
+    p->resident = list_tiles[i].resident;
+    status = try_tile(p, &list_tiles[i].tile, most, &(sharing){.splits = false});
+  }
+  p->resident = 0;
+  return status;
+}
+
 llrt_status dot_add_gathered_tile(dot_planner *p, int i) {
   return add_tile(p, &gathered_tiles[i], &(sharing){.splits = false});
+}
+
+/* The range of tile number i: copies of a few rows pay from so many weights on, of more rows from
+ * so many of each. */
+static plan_range copied_range(const dot_planner *p, int i) {
+  const int least = p->target->tuning->dot_least_copied;
+  plan_range range = {.min_elements = 0};
+  for (int a = p->rank - 2; a < p->rank; a++) range.min_extent[a] = least;
+  if (i < COPIED_LARGE) {
+    range.min_extent[p->rank - 3] = least;
+    return range;
+  }
+  range.min_extent[p->rank - 3] = COPIED_FEW;
+  range.axes = 3u << (p->rank - 2);
+  range.min_along = COPIED_WEIGHTS;
+  return range;
+}
+
+llrt_status dot_add_copied_tiles(dot_planner *p, int copies, bool *done) {
+  const int n = done ? COUNT(copied_tiles) : COPIED_DIRECT;
+  const int64_t most = most_rows(p);
+  llrt_status status = dot_begin_copies(p);
+  p->copied = copies;
+  for (int i = 0; i < n && status == LLRT_OK; i++) {
+    const int first = p->out->n_variants;
+    const plan_range range = copied_range(p, i);
+    const int holds = done ? stages_range_holds(p->desc, &range) : 2;
+    if (holds == 0) continue;
+    status =
+        try_tile(p, &copied_tiles[i].tile, most, &(sharing){.cluster = copied_tiles[i].cluster});
+    if (p->out->n_variants == first) continue;
+    if (holds < 2) p->out->variant[first].launch.range = range;
+    else if (done) *done = true;
+    p->out->variant[p->out->n_variants - 1].launch.range = p->out->variant[first].launch.range;
+  }
+  p->copied = 0;
+  return status;
 }
 
 static llrt_status add_whole_tiles(dot_planner *p, int64_t most) {
@@ -178,25 +260,43 @@ static llrt_status add_whole_tiles(dot_planner *p, int64_t most) {
   return add_tiles(p, four + 1, COUNT(whole_tiles) - FOUR_WARPGROUPS - 1, most, &none);
 }
 
-#define LEAST_ROWS 8  /* of a tile */
-#define WASTED_ROWS 2 /* tiles have at most so many times as many rows as are promised */
+/* Where rows begin inside lines, fetching in common pays. log2 blocks of a cluster. */
+static const struct {
+  group_tile tile;
+  int8_t cluster;
+} torn_tiles[] = {{{128, 256, 3, false}, 1}, {{128, 128, 3, false}, 1}, {{64, 128, 2, false}, 1},
+                  {{64, 128, 3, true}, 1},   {{64, 64, 2, false}, 1},   {{128, 128, 3, true}, 1}};
+#define COPIED_ROWS 64 /* copies of operands that are multiplied as they lie pay for more alone */
+
+/* What rows that may begin inside lines, as the variant from kernel `direct` on multiplies them,
+ * are worth: blocks that fetch in common, and copies, of B alone, a launch less, and of both.
+ * Threads that copy one operand copy both. */
+static llrt_status add_untorn_tiles(dot_planner *p, int direct, int64_t most) {
+  const plan_kernel *kernel = &p->out->variant[direct];
+  const int torn = dot_torn_operands(kernel);
+  const bool boxes = kernel->launch.n_boxes == 2, wide = p->options && p->options->wide;
+  for (int i = 0; i < COUNT(torn_tiles) && torn && boxes && !wide; i++)
+    LLRT_TRY(try_tile(p, &torn_tiles[i].tile, most,
+                      &(sharing){.cluster = torn_tiles[i].cluster, .beside = true}));
+  if (!torn || most <= COPIED_ROWS) return LLRT_OK;
+  if (torn == 3 && boxes) LLRT_TRY(dot_add_copied_tiles(p, 2, NULL));
+  return dot_add_copied_tiles(p, torn, NULL);
+}
 
 llrt_status dot_add_groups(dot_planner *p) {
-  const int64_t rows = p->desc->promises[0].shape[p->rank - 3].max, all = INT32_MAX;
-  const bool few =
-      rows > 0 && rows < all / WASTED_ROWS && !p->grouped && !(p->options && p->options->wide);
-  int64_t most = few ? bits_max((int)rows, LEAST_ROWS) * WASTED_ROWS : all;
+  int64_t most = most_rows(p);
   const int before = p->out->n_variants; /* behind copies of what an index gathers */
   LLRT_TRY(add_whole_tiles(p, most));
-  if (p->out->n_variants == before) LLRT_TRY(add_whole_tiles(p, most = all));
+  if (p->out->n_variants == before) LLRT_TRY(add_whole_tiles(p, most = INT32_MAX));
   if (p->out->n_variants == before)
     return llrt_error(LLRT_UNSUPPORTED, "no tile of warpgroups takes these operands");
+  if (p->alone && !p->grouped && !p->invariant) return add_list_tiles(p, most);
   if (p->rows || p->alone) return LLRT_OK;
   LLRT_TRY(add_clusters(p, cluster_tiles, COUNT(cluster_tiles), most, false));
   LLRT_TRY(add_clusters(p, beside_tiles, COUNT(beside_tiles), most, true));
   if (p->options && p->options->wide)
     LLRT_TRY(add_tiles(p, dealt_tiles, COUNT(dealt_tiles), most, &(sharing){.deal = true}));
-  return !p->shares
-             ? LLRT_OK
-             : add_tiles(p, shared_tiles, COUNT(shared_tiles), most, &(sharing){.splits = true});
+  if (p->shares)
+    LLRT_TRY(add_tiles(p, shared_tiles, COUNT(shared_tiles), most, &(sharing){.splits = true}));
+  return p->invariant || p->result_in_workspace ? LLRT_OK : add_untorn_tiles(p, before, most);
 }

@@ -337,6 +337,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
     kernel->lane_bits = shape.blocked ? sum_lanes(job, target) : host_lanes(job, target);
   else kernel->warp_bits = shape.warps + shape.cluster;
   kernel->cluster_bits = shape.cluster;
+  kernel->resident = shape.resident;
   d->splits = split;
   draft_sum_along(d, job->finish ? 0 : rank - 1, job->finish ? rank - 2 : rank - 3);
   if (shape.cluster && !shape.beside) d->summed_bits = shape.bits[DOT_DIM_K];

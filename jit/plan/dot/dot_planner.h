@@ -30,6 +30,7 @@ typedef struct dot_planner {
   bool warpgroups;          /* large tiles are multiplied by warpgroups */
   bool four_warpgroups; /* of the largest tile: four warpgroups, for sums of turns beside those of
                            all */
+  int resident;         /* > 1: of the tile that is being made: dot_shape.resident */
   int copied; /* bit i: operand i is copied for them, as rows of whole lines along K; of the stages
                  that are being made */
   llrt_dtype copy_type[2];
@@ -83,6 +84,18 @@ llrt_status dot_add_split(dot_planner *p, const dot_shape *shape, int narrow, bo
 llrt_status dot_add_whole(dot_planner *p, const dot_shape *shape, int narrow, int64_t most,
                           bool *done);
 
+/* ---- dot_pitch.c ---- */
+
+/* What operands may be copied as for warpgroups: rows of whole lines along K. */
+llrt_status dot_begin_copies(dot_planner *p);
+/* Whether an operand may be copied: elements alone, as the type that is multiplied. */
+bool dot_can_copy(const dot_planner *p, int operand);
+/* Adds to the pace of a kernel that multiplies what rows take that begin inside lines of memory, or
+ * that stages in front copy. */
+void dot_pace_pitches(const dot_planner *p, plan_kernel *kernel);
+/* The operands, bit i, whose rows may begin inside lines of memory where the kernel multiplies. */
+int dot_torn_operands(const plan_kernel *kernel);
+
 /* ---- dot_groups.c ---- */
 
 /* Adds the kernels by warpgroups, with their paces: a shape takes the one that is done first. */
@@ -90,6 +103,10 @@ llrt_status dot_add_groups(dot_planner *p);
 /* The one number i of the tiles for few rows of experts, behind a copy of what an index gathers. */
 #define DOT_GATHERED_TILES 6
 llrt_status dot_add_gathered_tile(dot_planner *p, int i);
+/* Adds tiles behind copies of these operands (bit i), as rows of whole lines along K. done: other
+ * kernels take what these do not; set where they take every promised shape. NULL: they compete with
+ * tiles of warpgroups that multiply operands as they lie. */
+llrt_status dot_add_copied_tiles(dot_planner *p, int copies, bool *done);
 
 /* ---- dot_tiles.c ---- */
 

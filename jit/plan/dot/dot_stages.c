@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "jit/plan/facts/box.h"
 #include "jit/plan/stages/stages.h"
 #include "layout/storage_rule.h"
 
@@ -130,12 +131,26 @@ llrt_status dot_rows_stage(dot_planner *p, int t, int region, plan_kernel *kerne
                            kernel);
 }
 
+/* Blocks of a copy have 8 rows of 512 elements: of one row of 4097 a second block would have one.
+ */
+#define COPIED_BITS 3 /* of 64 elements */
+
+/* Whether the source's elements along the copy's rows follow each other. */
+static bool goes_along_rows(const plan_kernel *kernel) {
+  plan_number stride;
+  return plan_axis_stride(kernel, 0, kernel->launch.view.rank - 1, &stride) &&
+         plan_is_number(&stride, 1);
+}
+
 llrt_status dot_copy_stage(dot_planner *p, int i, plan_kernel *kernel) {
   llrt_dtype type = p->copy_type[i];
   plan_options options = p->options ? *p->options : (plan_options){0};
+  const int region = i ? REGION_B : REGION_A, pieces = dot_piece_bits(type);
   options.whole_bytes = true;
-  return dot_convert_stage(p->desc, 2 * i, type, i ? REGION_B : REGION_A, dot_piece_bits(type),
-                           p->target, &options, kernel);
+  LLRT_TRY(dot_convert_stage(p->desc, 2 * i, type, region, pieces, p->target, &options, kernel));
+  if (p->gathered || !goes_along_rows(kernel)) return LLRT_OK;
+  options.rest_bits = COPIED_BITS;
+  return dot_convert_stage(p->desc, 2 * i, type, region, pieces, p->target, &options, kernel);
 }
 
 llrt_status dot_before_stages(dot_planner *p) {

@@ -66,67 +66,21 @@ static llrt_status try_split(dot_planner *p, const dot_shape *shape, int narrow,
   return LLRT_OK;
 }
 
-/* A variant of one tile behind copies, for shapes in the range, if storages divide for such a tile.
- */
-static llrt_status add_copied(dot_planner *p, int copies, const dot_shape *shape, plan_range range,
-                              bool *done) {
-  int first = p->out->n_variants;
-  plan_kernel *kernel;
-  bool divided = false;
-  int holds = stages_range_holds(p->desc, &range);
-  char what[PLAN_ATTEMPT_NAME];
-  dot_name_tile(p, shape, "behind copies of operands", what);
-  if (holds == 0) return plan_refused(p->options, NULL, what, NO_SHAPE);
-  p->copied = copies;
-  llrt_status status = dot_before_stages(p);
-  if (status == LLRT_OK) status = stages_next(p->out, &kernel);
-  if (status == LLRT_OK) status = dot_multiply_stage(p, shape, false, kernel, &divided);
-  if (status == LLRT_OK && !divided) {
-    plan_taken(p->options, kernel, "%s", what);
-    LLRT_TRY(dot_behind_stages(p));
-    *done = holds == 2;
-    dot_close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
-  } else {
-    p->out->n_variants = first;
-    plan_refused(p->options, NULL, what, "%s",
-                 divided ? "no common refinement with the result" : plan_refusal());
-  }
-  p->copied = 0;
-  return status == LLRT_UNSUPPORTED ? LLRT_OK : status;
-}
-
 /* ---- the whole ---- */
-
-/* Whether an operand may be copied: elements alone, as the type that is multiplied. */
-static bool can_copy(const dot_planner *p, int operand) {
-  bool other =
-      p->job.tensor[operand ? LLRT_DOT_ZERO_B : LLRT_DOT_ZERO_A] >= 0 || p->job.words[operand];
-  return !other && (p->job.tensor[operand ? LLRT_DOT_SCALE_B : LLRT_DOT_SCALE_A] < 0 ||
-                    p->job.scaled_sums[operand]);
-}
-
-/* What copies of operands are. */
-static llrt_status begin_copies(dot_planner *p) {
-  for (int i = 0; i < 2; i++) {
-    p->copy_type[i] = dot_multiplied_type(&p->job, p->target, i);
-    LLRT_TRY(storage_whole_rows(p->rank, dot_piece_bits(p->copy_type[i]), &p->copy[i]));
-  }
-  return LLRT_OK;
-}
 
 /* What operands have to be copied so that warpgroups multiply them; 0: they do not whatever is
  * copied. Of B alone, of A alone, of both. */
 static llrt_status find_copies(dot_planner *p, const dot_shape *shape, int *copies) {
   plan_kernel *scratch = &p->out->variant[0];
   *copies = 0;
-  LLRT_TRY(begin_copies(p));
+  LLRT_TRY(dot_begin_copies(p));
   static const int order[] = {2, 1, 3};
   static const char *const copies_name[] = {"", "warpgroups, A copied", "warpgroups, B copied",
                                             "warpgroups, A and B copied"};
   for (int i = 0; i < 3 && *copies == 0; i++) {
     bool divided = false, can = true;
     p->copied = order[i];
-    for (int o = 0; o < 2; o++) can &= !(p->copied >> o & 1) || can_copy(p, o);
+    for (int o = 0; o < 2; o++) can &= !(p->copied >> o & 1) || dot_can_copy(p, o);
     llrt_status status =
         can ? dot_multiply_stage(p, shape, false, scratch, &divided) : LLRT_UNSUPPORTED;
     for (int o = 0; o < 2 && status == LLRT_OK && !divided; o++)
@@ -264,8 +218,8 @@ static llrt_status add_few_rows(dot_planner *p, const dot_shape *large, bool *do
  * shared memory. The stage that multiplies says which shapes the variant takes. */
 static llrt_status add_gathered(dot_planner *p) {
   const int m = p->rank - 3;
-  if (!can_copy(p, 0)) return LLRT_OK;
-  LLRT_TRY(begin_copies(p));
+  if (!dot_can_copy(p, 0)) return LLRT_OK;
+  LLRT_TRY(dot_begin_copies(p));
   p->copied = 1;
   llrt_status status = LLRT_OK;
   for (int i = 0; i < DOT_GATHERED_TILES && (status == LLRT_OK || status == LLRT_UNSUPPORTED);
@@ -313,16 +267,11 @@ static llrt_status make_all(const op_description *known, const plan_target *targ
   out->n_variants = 0;
   dot_begin_job(known, target, &p.job);
   LLRT_TRY(begin(&p, &copies));
-  dot_shape shape = dot_large_tile(&p), group = dot_warpgroup_tile(&p);
+  dot_shape shape = dot_large_tile(&p);
   if (p.warpgroups && p.gathered && !p.invariant) LLRT_TRY(add_gathered(&p));
   if (p.warpgroups) return dot_add_groups(&p);
   if (p.invariant && !target->simd_lanes) shape = dot_narrow_tile(&p, 0, MIDDLE_BITS);
-  if (copies && !p.invariant) {
-    plan_range range = {.min_elements = 0};
-    for (int a = p.rank - 3; a < p.rank; a++)
-      range.min_extent[a] = target->tuning->dot_least_copied;
-    LLRT_TRY(add_copied(&p, copies, &group, range, &done));
-  }
+  if (copies && !p.invariant) LLRT_TRY(dot_add_copied_tiles(&p, copies, &done));
   if (p.grouped && !p.invariant) LLRT_TRY(add_few_rows(&p, &shape, &done));
   p.shares &= !target->simd_lanes && !p.rows; /* the first stage says how */
   for (int narrow = 0; narrow < 2 && !done && p.shares; narrow++) {

@@ -1,6 +1,6 @@
-/* Products of warpgroups: both operands go as they are by copies of 16 bytes into rings of shared
- * memory, laid out as the instructions take them, and from there into the products; no element
- * passes a register:
+/* Products of warpgroups: both operands go as they are by copies of 4 to 16 bytes into rings of
+ * shared memory, laid out as the instructions take them, and from there into the products; no
+ * element passes a register:
  *
  *   roles, walk { copies by producers, await them, begin products, await those of the turn before,
  * free their slot } */
@@ -14,7 +14,8 @@
 #include "jit/plan/facts/dot_tiling.h"
 #include "jit/plan/facts/value.h"
 
-#define COPY_BYTES 16
+#define BOX_BYTES 16  /* of which addresses and pitches of boxes are multiples */
+#define LEAST_BYTES 4 /* that a thread copies at once */
 #define BESIDE_COLUMNS \
   7 /* log2, of an instruction whose sums stand beside those of all turns: both are registers */
 #define GROUP_WARPS 3 /* log2: of more, threads have half of the registers */
@@ -39,10 +40,10 @@ static llrt_status find_access(const dot_draft *x, int operand, dot_access *acce
   LLRT_TRY(
       dot_memory_value(x, tensor, x->bits[dot_operand_dim(operand)] | x->bits[DOT_DIM_K], access));
   plan_value_spread(x->d.kernel, &access->value, &spread);
-  if (plan_access_bytes(access->value.bits, access->vector) != COPY_BYTES ||
+  if (plan_access_bytes(access->value.bits, access->vector) < LEAST_BYTES ||
       access->align < access->vector)
-    return llrt_error(LLRT_UNSUPPORTED, "operand %c is not read by whole pieces of 16 bytes",
-                      "AB"[operand]);
+    return llrt_error(LLRT_UNSUPPORTED, "operand %c is not read by whole pieces of %d bytes",
+                      "AB"[operand], LEAST_BYTES);
   *whole = bits_min(draft_whole_vector(&x->d, &spread, tensor, access->vector), access->vector);
   uint64_t run =
       plan_tile_bits_of(&access->value, plan_value_columns(&access->value, PLAN_REGISTER)[0]);
@@ -57,6 +58,7 @@ static llrt_status find_access(const dot_draft *x, int operand, dot_access *acce
 
 static int slots_of(const dot_draft *x) {
   int bytes = 0;
+  if (x->d.kernel->resident > 1) return DOT_SLOTS;
   for (int i = 0; i < 2; i++) {
     int elements = bits_count(x->bits[dot_operand_dim(i)] & ~x->cluster) +
                    bits_count(x->bits[DOT_DIM_K] & ~x->cluster);
@@ -97,11 +99,12 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
   ring->masked = ring->copy;
   ring->masked.masked = true;
   ring->masked.vector = (uint8_t)whole;
-  bool found;
-  LLRT_TRY(dot_plan_box(x, operand, transposed, &ring->copy, LLRT_MAX_BITS, &found));
+  bool found = false;
+  if (plan_access_bytes(access.value.bits, access.vector) == BOX_BYTES)
+    LLRT_TRY(dot_plan_box(x, operand, transposed, &ring->copy, LLRT_MAX_BITS, &found));
   if (!found && whole < access.vector)
-    return llrt_error(LLRT_UNSUPPORTED, "an extent of operand %c cuts pieces of 16 bytes",
-                      "AB"[operand]);
+    return llrt_error(LLRT_UNSUPPORTED, "an extent of operand %c cuts pieces of %d bytes",
+                      "AB"[operand], plan_access_bytes(access.value.bits, access.vector));
   x->boxes &= found;
   ring->masked.box = (uint8_t)(found ? kernel->launch.n_boxes : 0);
   return LLRT_OK;
@@ -168,8 +171,12 @@ llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_
   mix_copies(x);
   for (int i = 0; i < 2 && !x->boxes; i++)
     if (!x->ring[i].masked.box && x->ring[i].masked.vector < x->ring[i].copy.vector)
-      return llrt_error(LLRT_UNSUPPORTED,
-                        "an extent cuts pieces of 16 bytes, which threads copy whole");
+      return llrt_error(LLRT_UNSUPPORTED, "an extent cuts pieces that threads copy whole");
+  if (!x->boxes && !x->mixed && lacks_some(x) && kernel->warp_bits == GROUP_WARPS &&
+      plan_access_bytes(kernel->value[x->ring[1].copied].bits, x->ring[1].copy.vector) < BOX_BYTES)
+    return llrt_error(
+        LLRT_UNSUPPORTED,
+        "threads that copy narrow pieces take long for a tile of parts of powers of two");
   x->rings = x->warpgroups = true;
   dot_plan_bands(x, (int64_t[]){(int64_t)1 << bits_count(x->bits[DOT_DIM_M]),
                                 (int64_t)1 << bits_count(x->bits[DOT_DIM_N])});

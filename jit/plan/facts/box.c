@@ -129,6 +129,22 @@ bool plan_threads_tell(const plan_kernel *kernel) {
   return tell;
 }
 
+/* Bytes that are to be under way: what memory brings to a multiprocessor while a copy takes its
+ * way. Of larger turns one is enough: with two of 48 KiB bf16 takes 3 % longer on an H200. */
+#define UNDER_WAY (48 << 10)
+#define FREE_SLOTS 3 /* of a turn that is multiplied, of one that is released, of the next one */
+
+int plan_copies_lag(const plan_kernel *kernel) {
+  int bytes = 1, lag;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->kind == PLAN_COPY && !step->masked) bytes += kernel->buffer[step->buffer].bytes;
+  }
+  lag = UNDER_WAY / bytes;
+  if (lag > kernel->slots - FREE_SLOTS) lag = kernel->slots - FREE_SLOTS;
+  return lag > 1 ? lag : 1;
+}
+
 int plan_landed_step(const plan_kernel *kernel) {
   int at = kernel->n_steps - 1;
   while (at >= 0 && kernel->step[at].kind != PLAN_LANDED) at--;

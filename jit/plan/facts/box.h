@@ -47,6 +47,10 @@ bool plan_is_multiplied(const plan_kernel *kernel, int buffer);
 /* Whether producers' threads tell by themselves that a turn's copies have arrived: where there are
  * no boxes, and where products read what threads copy past the threads' own accesses. */
 bool plan_threads_tell(const plan_kernel *kernel);
+/* Turns whose copies by threads of producers are under way while the next one's slot is waited for,
+ * at least 1: a turn's slot is known to be filled when the copies of so many turns behind it have
+ * begun. */
+int plan_copies_lag(const plan_kernel *kernel);
 
 /* The number of the producers' PLAN_LANDED; -1: they only copy. */
 int plan_landed_step(const plan_kernel *kernel);

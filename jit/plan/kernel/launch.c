@@ -192,6 +192,12 @@ static int64_t product(int64_t x, int64_t y) {
   return __builtin_mul_overflow(x, y, &xy) ? INT64_MAX : xy;
 }
 
+/* Whether rows of an operand whose last axes have these extents begin inside lines of memory. */
+static bool is_torn(const plan_pace *pace, const int64_t *last, int operand) {
+  const int64_t pitch = pace->pitch[operand];
+  return pitch > 0 && last[pitch - 1] % pace->line[operand] != 0;
+}
+
 /* What the launch's pace counts, of a dot: axes batch.., M, N, K. A batch's matrices are all its
  * own; of experts those count that have rows, which are all experts' together. */
 static pace_shape shape_of(const plan_launch *launch, const llrt_tensor *tensor, int64_t blocks,
@@ -208,7 +214,8 @@ static pace_shape shape_of(const plan_launch *launch, const llrt_tensor *tensor,
                       .elements = {product(with_rows, product(last[0], last[2])),
                                    product(matrices, product(last[1], last[2])),
                                    product(with_rows, product(last[0], last[1]))},
-                      .products = product(with_rows, product(last[0], product(last[1], last[2])))};
+                      .products = product(with_rows, product(last[0], product(last[1], last[2]))),
+                      .torn = {is_torn(&launch->pace, last, 0), is_torn(&launch->pace, last, 1)}};
 }
 
 /* How many blocks share a walk by the pace of their tiles, else by the walk's own rule. */
@@ -493,7 +500,7 @@ static int64_t likely_rows(int64_t experts, int64_t all) {
 }
 
 const plan_launch *plan_launch_decides(const plan_launch *first, const plan_launch *last) {
-  return is_grouped(last) ? last : first;
+  return is_grouped(last) || last->pace.copied[0] || last->pace.copied[1] ? last : first;
 }
 
 bool plan_launch_takes(const plan_launch *first, const llrt_tensor *source) {

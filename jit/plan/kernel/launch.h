@@ -226,7 +226,7 @@ int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, 
  * depend on its rows, times as long as what is least, over numbers of rows that are typical. */
 int64_t plan_launch_cost(const plan_launch *first, const llrt_tensor *tensor, int units);
 /* Of a variant's first and last stage the one that says which shapes it takes, and its clocks: the
- * last one of rows of experts, since what may be before it copies them. */
+ * last one where what is before it copies operands, or rows of experts. */
 const plan_launch *plan_launch_decides(const plan_launch *first, const plan_launch *last);
 
 /* Bytes of the widest tensor that the tiles of a run cover, or the positions of a flat kernel,

@@ -20,14 +20,27 @@ static int64_t part_of(int64_t n, int64_t part, int64_t scale) {
   return shortest((int64_t)((__int128)n * part / scale), LONGEST);
 }
 
+/* What a turn fetches through the second-level cache, of `rows` rows of A: by a multiprocessor; or
+ * of what all fetch together, where rows that begin inside lines count more, and what comes with a
+ * neighbour's counts less. */
+static int64_t fetch_clocks(const plan_pace *pace, const pace_shape *shape, int64_t rows,
+                            bool together) {
+  const int64_t own[2] = {pace->fetch_row * rows / PACE_PART, pace->fetch};
+  int64_t parts = 0; /* PACE_PART to the clock */
+  for (int i = 0; i < 2; i++) {
+    const int64_t once = own[i] * (together ? pace->once[i] : PACE_PART);
+    parts += shape->torn[i] ? part_of(once, pace->torn[together], PACE_PART) : once;
+  }
+  return parts / PACE_PART;
+}
+
 /* Of a turn, with so many blocks beside each other on a multiprocessor, and on PACE_UNITS of them
  * together. */
 static int64_t turn_clocks(const plan_pace *pace, const pace_shape *shape, int64_t beside,
                            int64_t at_once) {
-  int64_t rows = shortest(pace->rows, shape->rows), a = pace->fetch_row * rows / PACE_PART,
-          fetch = pace->fetch + a,
-          once = (a * pace->once[0] + pace->fetch * pace->once[1]) / PACE_PART,
-          together = part_of(times(once, at_once), pace->cache, PACE_PART * PACE_PART);
+  int64_t rows = shortest(pace->rows, shape->rows), fetch = fetch_clocks(pace, shape, rows, false),
+          together = part_of(times(fetch_clocks(pace, shape, rows, true), at_once), pace->cache,
+                             PACE_PART * PACE_PART);
   return longest(longest(longest(pace->busy, fetch) * beside, together), pace->least) + pace->more;
 }
 
@@ -52,6 +65,13 @@ static int64_t memory_clocks(const plan_pace *pace, const pace_shape *shape, int
   return times(clocks, PACE_UNITS) / units;
 }
 
+/* Of copies in front. */
+static int64_t copy_clocks(const plan_pace *pace, const pace_shape *shape, int units) {
+  int64_t clocks = 0;
+  for (int i = 0; i < 2; i++) clocks += part_of(shape->elements[i], pace->copied[i], PACE_FINE);
+  return times(clocks, PACE_UNITS) / units;
+}
+
 #define PRODUCTS 2048 /* of 16-bit elements, of a multiprocessor's clock */
 
 int64_t pace_least(const plan_pace *pace, const pace_shape *shape, int units) {
@@ -67,7 +87,8 @@ int64_t pace_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shar
     tiles += part_of(times(shape->elements[2], shares), pace->partial, PACE_PART * PACE_PART) +
              times(shares, pace->share);
   int64_t more = longest(tiles, memory), less = shortest(tiles, memory);
-  return more + part_of(less, less * pace->hidden / PACE_PART, longest(more, 1));
+  return more + part_of(less, less * pace->hidden / PACE_PART, longest(more, 1)) +
+         copy_clocks(pace, shape, units);
 }
 
 /* Shares that are tried: as many as fill the device, half of them, ... */

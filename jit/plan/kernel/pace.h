@@ -69,6 +69,13 @@ typedef struct plan_pace {
   int64_t memory[3]; /* of an element of A, of B, of D: PACE_FINE to the clock, of the device */
   int64_t hidden;    /* of what is shorter: PACE_PART parts of it, times its share of the longer */
   int64_t invariant; /* 1: typical rows count in place of a call's (plan_launch_cost) */
+  int64_t pitch[2];  /* of rows of A, of B: 1 + the axis (M, N, K) whose extent it is; 0: each row
+                        begins a line of memory, or is not looked at */
+  int64_t line[2];   /* elements of a line */
+  int64_t torn[2];   /* how many times as long rows that begin inside lines are fetched, PACE_PART
+                        times: by a multiprocessor, by all together */
+  int64_t copied[2]; /* of an element of A, of B that a stage in front copies: PACE_FINE to the
+                        clock, of the device */
 } plan_pace;
 
 #define PACE_FIELDS ((int)(sizeof(plan_pace) / sizeof(int64_t)))
@@ -78,6 +85,7 @@ typedef struct pace_shape {
   int64_t blocks, turns;     /* of the grid without shares; of a tile */
   int64_t rows, elements[3]; /* of A; of A, B, D */
   int64_t products;
+  bool torn[2]; /* rows of A, of B begin inside lines of memory */
 } pace_shape;
 
 /* Clocks of a run whose tiles are walked by `shares` blocks each (1: by one); dealt: turns are

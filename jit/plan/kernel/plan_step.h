@@ -8,10 +8,6 @@
 #include <llrt/layout.h>
 
 #define PLAN_VALUE_BITS 9 /* log2 words of a value in a thread */
-/* Turns whose copies by threads of producers are under way while the next one's slot is waited for:
- * with 2 bf16 takes 3 % longer on an H200. A turn's slot is known to be filled when the copies of
- * so many turns behind it have begun. */
-#define PLAN_COPIES_LAG 1
 
 /* The in-dims of every value, in this order. */
 typedef enum plan_dim {

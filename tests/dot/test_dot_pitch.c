@@ -1,0 +1,183 @@
+/* Rows that begin inside lines of memory, on sm_90a: warpgroups multiply them as they lie, where
+ * pieces of 4 bytes and more divide their pitch, or behind copies; the choice knows what either
+ * costs. */
+#include "dot_reference.h"
+
+#include "base/status.h"
+#include "jit/interpret/plan_interpret.h"
+#include "jit/plan/check/plan_view.h"
+#include "jit/plan/facts/access.h"
+#include "jit/plan/kernel/plan.h"
+#include "jit/plan/plan_choice.h"
+#include "jit/plan/plan_make.h"
+#include "jit/plan/types/dot_instruction.h"
+#include "runtime/described.h"
+
+#include <llrt/dot.h>
+#include <llrt/layout_algebra.h>
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#define UNITS 132
+#define TYPES(a_, b_) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_}
+#define LIES(a_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_B] = b_}
+#define SHAPE(m_, n_, k_) .m = m_, .n = n_, .k = k_
+
+static plan made;
+static described_dot call;
+
+static void plan_for_gpu(void) {
+  plan_target target;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(described_promise(&call.desc), LLRT_OK);
+  cr_assert_eq(plan_make(&call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+}
+
+static void plan_bench(dot_bench *bench) {
+  const dot_part *part = bench->part;
+  cr_assert_eq(described_dot_make(&part[LLRT_DOT_A].tensor, &part[LLRT_DOT_B].tensor,
+                                  &part[LLRT_DOT_D].tensor, &bench->params, &call),
+               LLRT_OK, "%s", llrt_last_error());
+  plan_for_gpu();
+}
+
+static bool is_group(const plan_kernel *kernel) {
+  for (int i = 0; i < kernel->n_steps; i++)
+    if (kernel->step[i].kind == PLAN_DOT)
+      return dot_instruction_at(kernel->step[i].instruction)->family == DOT_WGMMA;
+  return false;
+}
+
+/* Bytes of the narrowest copy of a turn; 0: boxes copy all. */
+static int copied_bytes(const plan_kernel *kernel) {
+  int least = 0;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->kind != PLAN_COPY || step->box) continue;
+    const int bytes = plan_access_bytes(kernel->value[step->in].bits, step->vector);
+    if (least == 0 || bytes < least) least = bytes;
+  }
+  return least;
+}
+
+static llrt_status interpret(const plan_kernel *first, const dot_problem *problem) {
+  llrt_storage_binding bindings[LLRT_MAX_TENSORS];
+  llrt_tensor tensors[LLRT_MAX_TENSORS];
+  for (int i = 0; i < call.desc.n_tensors; i++) {
+    tensors[i] = call.desc.tensors[i];
+    LLRT_TRY(llrt_storage_bind(tensors[i].storage, tensors[i].rank, tensors[i].shape,
+                               tensors[i].strides, &bindings[i]));
+    memcpy(tensors[i].shape, (int64_t[]){problem->m, problem->n, problem->k}, 3 * sizeof(int64_t));
+  }
+  return plan_interpret(first, tensors, bindings, call.desc.n_tensors);
+}
+
+/* Positions of M and N of a tile. */
+static int results_of(const plan_kernel *kernel) {
+  return kernel->tile.positions[0] * kernel->tile.positions[1];
+}
+
+/* The variant with `stages` stages behind which warpgroups multiply, whose tile is the least. */
+static plan_kernel *least_of(int stages) {
+  plan_kernel *least = NULL;
+  for (int i = 0; i < made.n_variants; i += 1 + made.variant[i].launch.later) {
+    plan_kernel *first = &made.variant[i], *last = first + first->launch.later;
+    if (first->launch.later != stages || !is_group(last) || last->walk.split >= 0) continue;
+    if (!least || results_of(first) < results_of(least)) least = first;
+  }
+  return least;
+}
+
+static void check(dot_bench *bench, const plan_kernel *kernel) {
+  char why[400], title[DOT_TITLE_BYTES];
+  dot_problem_title(&bench->problem, title, sizeof title);
+  memset(bench->part[LLRT_DOT_D].image, 0xee, 2);
+  cr_assert_eq(interpret(kernel, &bench->problem), LLRT_OK, "%s: %s", title, llrt_last_error());
+  cr_expect(dot_reference_check(bench, bench->part[LLRT_DOT_D].image, why, sizeof why), "%s: %s",
+            title, why);
+}
+
+/* Pieces of `bytes` bytes, or copies in front (0). */
+Test(dot_pitch, right, .timeout = 60) {
+  static const struct {
+    dot_problem problem;
+    int bytes, copies;
+  } rows[] = {
+      {{SHAPE(9, 70, 98), TYPES(BF16, BF16), LIES("", "col_major")}, 4, 0},
+      {{SHAPE(67, 5, 2), TYPES(BF16, BF16), LIES("", "col_major")}, 4, 0},
+      {{SHAPE(3, 65, 140), TYPES(F16, F16), LIES("", "col_major")}, 8, 0},
+      {{SHAPE(10, 34, 67), TYPES(F16, F16), LIES("col_major", "")}, 4, 0},
+      {{SHAPE(7, 66, 130), TYPES(BF16, BF16)}, 4, 0},
+      {{SHAPE(12, 33, 68), TYPES(BF16, BF16), LIES("col_major", "col_major")}, 8, 0},
+      {{SHAPE(9, 41, 132), TYPES(E4M3, E5M2), LIES("", "col_major")}, 4, 0},
+      {{SHAPE(9, 41, 136), TYPES(I8, I8), LIES("", "col_major")}, 8, 0},
+      {{SHAPE(19, 70, 97), TYPES(BF16, BF16), LIES("", "col_major")}, 0, 2},
+      {{SHAPE(66, 5, 1), TYPES(F16, F16), LIES("", "col_major")}, 0, 2},
+      {{SHAPE(21, 35, 129), TYPES(BF16, BF16)}, 0, 2},
+      {{SHAPE(18, 41, 131), TYPES(E4M3, E4M3), LIES("", "col_major")}, 0, 2},
+      {{SHAPE(17, 40, 64), TYPES(BF16, BF16), LIES("strided([65,1])", "col_major")}, 0, 1},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    static dot_bench bench;
+    cr_assert(dot_bench_make(&rows[i].problem, 3 + i, &bench), "%zu: %s", i, llrt_last_error());
+    plan_bench(&bench);
+    const plan_kernel *kernel = least_of(rows[i].copies);
+    cr_assert(kernel, "%zu: warpgroups do not multiply behind %d copies", i, rows[i].copies);
+    cr_expect_eq(copied_bytes(kernel + rows[i].copies), rows[i].bytes, "%zu: pieces of %d bytes", i,
+                 copied_bytes(kernel + rows[i].copies));
+    check(&bench, kernel);
+    dot_bench_free(&bench);
+  }
+}
+
+/* ---- the choice ---- */
+
+static void plan_shape(int64_t m, int64_t n, int64_t k) {
+  static llrt_storage columns;
+  cr_assert_eq(llrt_storage_col_major(2, &columns), LLRT_OK);
+  const llrt_dot_params params = {.size = sizeof params};
+  const llrt_tensor a = {.dtype = LLRT_BF16, .rank = 2, .shape = {m, k}, .data = (void *)4096},
+                    b = {.dtype = LLRT_BF16,
+                         .rank = 2,
+                         .shape = {k, n},
+                         .data = (void *)4096,
+                         .storage = &columns},
+                    d = {.dtype = LLRT_BF16, .rank = 2, .shape = {m, n}, .data = (void *)4096};
+  cr_assert_eq(described_dot_make(&a, &b, &d, &params, &call), LLRT_OK, "%s", llrt_last_error());
+  plan_for_gpu();
+}
+
+static int count_copied(void) {
+  int copied = 0;
+  for (int i = 0; i < made.n_variants; i += 1 + made.variant[i].launch.later)
+    copied += is_group(&made.variant[i + made.variant[i].launch.later]) &&
+              made.variant[i].launch.later > 0;
+  return copied;
+}
+
+static int64_t clocks_of(const plan_kernel *kernel, int64_t m, int64_t n, int64_t k) {
+  const llrt_tensor shape = {.rank = 3, .shape = {m, n, k}};
+  return plan_launch_clocks(
+      plan_launch_decides(&kernel->launch, &kernel[kernel->launch.later].launch), &shape, UNITS);
+}
+
+/* Rows of whole lines by promises want no copies; others have them, and one plan for all K of whole
+ * pieces knows of each call's. */
+Test(dot_pitch, choice) {
+  plan_shape(4096, 4096, 4096);
+  cr_expect_eq(count_copied(), 0, "copies of rows of whole lines");
+  plan_shape(4096, 4096, 4104);
+  cr_expect_gt(count_copied(), 0, "no copies");
+  const plan_kernel *direct = least_of(0);
+  cr_assert(direct && direct->launch.n_boxes == 2);
+  const int64_t torn = clocks_of(direct, 4096, 4096, 4104),
+                whole = clocks_of(direct, 4096, 4096, 4160);
+  cr_expect_gt(torn, whole, "rows that begin inside lines take no longer");
+  const plan_kernel *copied = least_of(1);
+  cr_assert(copied);
+  cr_expect_gt(clocks_of(copied, 4096, 8192, 4104), clocks_of(copied, 4096, 4096, 4104));
+  const llrt_tensor few = {.rank = 3, .shape = {8, 4096, 4104}};
+  const int picked = plan_pick(&made, &few, UNITS);
+  cr_expect_eq(made.variant[picked].launch.workspace.n, 0, "copies for eight rows");
+}

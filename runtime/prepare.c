@@ -14,6 +14,7 @@
 #include "runtime/policy.h"
 #include "runtime/tuned.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -229,9 +230,57 @@ static llrt_status build_kernel(llrt_op *op, int index, const plan_kernel *kerne
   return status;
 }
 
+/* ---- several kernels ---- */
+
+/* Kernels that are compiled and linked at the same time; `build` is held. */
+typedef struct together {
+  llrt_op *op;
+  const plan_kernel *kernels; /* of kernel `first` of the operation, and those behind it */
+  int first, n, number[PLAN_MAX_VARIANTS];
+  pthread_mutex_t mutex; /* of the rest: the first error */
+  llrt_status status;
+  char message[1024];
+} together;
+
+static void note_error(together *t, llrt_status status) {
+  pthread_mutex_lock(&t->mutex);
+  if (t->status == LLRT_OK) snprintf(t->message, sizeof t->message, "%s", llrt_error_text());
+  if (t->status == LLRT_OK) t->status = status;
+  pthread_mutex_unlock(&t->mutex);
+}
+
+static void compile_some(void *data, int64_t begin, int64_t end) {
+  together *t = data;
+  for (int64_t i = begin; i < end; i++) {
+    int number = t->number[i];
+    kernel_variant *variant = &t->op->variant[number];
+    llrt_status status = compile_variant(t->op, &t->kernels[number - t->first], variant);
+    if (status == LLRT_OK) status = link_variant(t->op->device, variant);
+    if (status != LLRT_OK) note_error(t, status);
+  }
+}
+
+/* Those of `wanted` (bit i: kernel first + i) that have no code yet, on the context's threads. It
+ * compiles nothing where it fails. */
+static llrt_status compile_together(llrt_op *op, int first, const plan_kernel *kernels,
+                                    uint64_t wanted) {
+  together t = {.op = op, .kernels = kernels, .first = first};
+  for (int i = 0; i < PLAN_MAX_VARIANTS; i++)
+    if (wanted >> i & 1 && !op->variant[first + i].code && !is_loaded(op, first + i))
+      t.number[t.n++] = first + i;
+  if (t.n < 2 || llrt_compiles_behind()) return LLRT_OK; /* which takes one core */
+  pthread_mutex_init(&t.mutex, NULL);
+  llrt_parallel_run(&op->device->context->parallel, t.n, 1, compile_some, &t);
+  pthread_mutex_destroy(&t.mutex);
+  if (t.status == LLRT_OK) return LLRT_OK;
+  for (int i = 0; i < t.n; i++) llrt_kernel_variant_fini(&op->variant[t.number[i]]);
+  return llrt_error(t.status, "%s", t.message);
+}
+
 /* All stages, the first one last: it says that the variant is ready. stages: as in the plan's list.
  */
 static llrt_status build_variant(llrt_op *op, int index, const plan_kernel *stages) {
+  LLRT_TRY(compile_together(op, index, stages, bits_mask(stages->launch.later + 1)));
   for (int i = stages->launch.later; i >= 0; i--) LLRT_TRY(build_kernel(op, index + i, &stages[i]));
   return LLRT_OK;
 }
@@ -301,7 +350,17 @@ typedef struct builder {
   bool begun;    /* other processes wait for what is compiled from then on */
   int lock;      /* or they do not: -1 */
   bool compiled; /* the disk lacks what the operation has */
+  uint64_t own;  /* bit i: kernel i's code was compiled here, and is yet to be loaded */
 } builder;
+
+/* From here on this thread compiles. What another process has compiled since is looked for once
+ * more. */
+static void begin_compiling(builder *b) {
+  if (b->begun) return;
+  b->begun = true;
+  b->lock = llrt_disk_begin(b->op);
+  llrt_disk_fetch(b->op);
+}
 
 /* Of code that is there already. Where a device takes none of it the code is dropped, as if it had
  * not been found. */
@@ -319,20 +378,12 @@ static bool load_variant_of_code(llrt_op *op, int variant) {
   return status == LLRT_OK;
 }
 
-/* From here on this thread compiles. What another process has compiled since is looked for once
- * more. */
-static void begin_compiling(builder *b) {
-  if (b->begun) return;
-  b->begun = true;
-  b->lock = llrt_disk_begin(b->op);
-  llrt_disk_fetch(b->op);
-}
-
 static llrt_status ready_variant(builder *b, int variant) {
   llrt_op *op = b->op;
-  if (is_loaded(op, variant) || load_variant_of_code(op, variant)) return LLRT_OK;
+  bool own = b->own >> variant & 1;
+  if (is_loaded(op, variant) || (!own && load_variant_of_code(op, variant))) return LLRT_OK;
   begin_compiling(b);
-  if (load_variant_of_code(op, variant)) return LLRT_OK;
+  if (!own && load_variant_of_code(op, variant)) return LLRT_OK;
   if (!b->made) LLRT_TRY(make_plan(op, &b->made));
   LLRT_TRY(build_variant(op, variant, &b->made->variant[variant]));
   b->compiled = true;
@@ -535,17 +586,43 @@ static uint64_t wanted_variants(const llrt_op *op, const shape_box *box) {
   return wanted;
 }
 
+/* Bit i: variant i is to be ready, by the promises. */
+static uint64_t promised_variants(const llrt_op *op) {
+  const shape_box box = promised_box(op);
+  const uint64_t wanted = wanted_variants(op, &box);
+  uint64_t promised = 0;
+  for (int i = 0; i < atomic_load(&op->n_variants); i += 1 + op->variant[i].launch.later) {
+    const plan_range *range = &op->variant[i].launch.range;
+    if (range_meets(range, &box, op->set->rank)) promised |= wanted & (uint64_t)1 << i;
+    if (op->variant[i].launch.pace.units == 0 && range_covers(range, &box, op->set->rank)) break;
+  }
+  return promised;
+}
+
+/* Of these variants those that the disk lacks, too, if they are several. */
+static llrt_status compile_variants(builder *b, uint64_t variants) {
+  llrt_op *op = b->op;
+  uint64_t lacking = 0;
+  for (int i = 0; i < atomic_load(&op->n_variants); i++)
+    if (variants >> i & 1 && !is_loaded(op, i) && !llrt_op_has_code(op, i))
+      lacking |= (uint64_t)1 << i;
+  if (bits_count(lacking) < 2) return LLRT_OK;
+  begin_compiling(b);
+  for (int i = 0; i < atomic_load(&op->n_variants); i++) {
+    if (!(lacking >> i & 1) || llrt_op_has_code(op, i)) continue;
+    b->own |= bits_mask(1 + op->variant[i].launch.later) << i;
+  }
+  if (!b->made) LLRT_TRY(make_plan(op, &b->made));
+  return compile_together(op, 0, b->made->variant, b->own);
+}
+
 static llrt_status build_all(llrt_op *op) {
   builder b = {.op = op, .lock = -1};
   llrt_status status = take_variants(&b);
-  shape_box box = promised_box(op);
-  const uint64_t wanted = status == LLRT_OK ? wanted_variants(op, &box) : 0;
-  for (int i = 0; i < atomic_load(&op->n_variants) && status == LLRT_OK;
-       i += 1 + op->variant[i].launch.later) {
-    const plan_range *range = &op->variant[i].launch.range;
-    if (range_meets(range, &box, op->set->rank) && wanted >> i & 1) status = ready_variant(&b, i);
-    if (op->variant[i].launch.pace.units == 0 && range_covers(range, &box, op->set->rank)) break;
-  }
+  const uint64_t promised = status == LLRT_OK ? promised_variants(op) : 0;
+  if (status == LLRT_OK) status = compile_variants(&b, promised);
+  for (int i = 0; i < atomic_load(&op->n_variants) && status == LLRT_OK; i++)
+    if (promised >> i & 1) status = ready_variant(&b, i);
   end_building(&b);
   return status;
 }

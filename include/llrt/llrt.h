@@ -18,7 +18,8 @@
  *  - Pointers passed in are borrowed for the call unless "Ownership" says otherwise.
  *  - Thread: any thread may call any function; one handle may be used by many threads at once
  *    unless its comment says otherwise. Destroying is the last use.
- *  - Launches on the host are spread over threads of the library: one pool in a process, at most
+ *  - Launches on the host, and several kernels of an operation that are compiled at once, are
+ *    spread over threads of the library, or by the parallel_for: one pool in a process, at most
  *    one thread for each core that the process may use, all signals blocked, started when first
  *    wanted, ended with the last context and when the library is unloaded. Signal handlers and the
  *    caller's floating-point mode are left alone.

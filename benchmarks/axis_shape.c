@@ -6,6 +6,11 @@ enum { NOMINAL_BITS = 28 };
 
 void axis_shape_at(const axis_shape *of, int element_bytes, int64_t bytes, int64_t shape[2]) {
   int bits = 0;
+  if (of->odd[0] > 0) {
+    shape[0] = of->odd[0] * (bytes / element_bytes) >> NOMINAL_BITS;
+    shape[1] = of->odd[1];
+    return;
+  }
   while ((int64_t)element_bytes << (bits + 1) <= bytes) bits++;
   int rows = of->rows;
   if (of->columns == 0) rows = bits;

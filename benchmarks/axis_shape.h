@@ -6,13 +6,14 @@
 
 #include <stddef.h>
 
-/* Of 2^28 elements: 2^rows x 2^columns. */
+/* Of 2^28 elements: 2^rows x 2^columns; or odd[0] rows of odd[1] elements, which are no powers. */
 typedef struct axis_shape {
   int rows, columns;
+  int64_t odd[2];
 } axis_shape;
 
 /* The shape for tensors of at most `bytes` bytes of an element: both extents grow and shrink, but
- * one of 1 stays. */
+ * one of 1 stays; of odd rows there are more or fewer. */
 void axis_shape_at(const axis_shape *of, int element_bytes, int64_t bytes, int64_t shape[2]);
 
 /* "sum bf16 16384x16384 axis 0" */

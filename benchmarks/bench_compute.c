@@ -255,14 +255,16 @@ static bool measure(harness *h, const flushed *f, computing *c, const char *fiel
 static bool run_case(harness *h, const flushed *f, const compute_form *form,
                      const compute_shape *shape, const char *name) {
   computing c = {.name = name};
-  char fields[200];
+  char fields[1000];
   harness_must(llrt_expr_parse(form->text, &c.expr), name);
   find_extents(form, shape, &c);
   for (int t = 0; t < c.expr->n_tensors; t++) make_tensor(h, form, shape, &c, t);
   for (int t = c.expr->n_inputs; t < c.expr->n_tensors; t++) poison(h, &c, t);
   snprintf(fields, sizeof fields,
-           "\"op\":\"%s\",\"dtype\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 "],\"bytes\":%" PRId64,
-           form->name, llrt_dtype_name(shape->dtype), shape->rows, shape->columns, c.bytes);
+           "\"op\":\"%s\",\"dtype\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 "],\"bytes\":%" PRId64
+           ",\"text\":\"%s\"",
+           form->name, llrt_dtype_name(shape->dtype), shape->rows, shape->columns, c.bytes,
+           form->text);
   bool right = measure(h, f, &c, fields);
   harness_must(llrt_stream_synchronize(h->device, NULL), name);
   untune(h, &c);

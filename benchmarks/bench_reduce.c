@@ -20,20 +20,26 @@ typedef struct reduce_case {
 } reduce_case;
 
 static const reduce_case cases[] = {
-    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {14, 14}, 0},
-    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {14, 14}, 1},
-    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {12, 16}, 0},
-    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {12, 16}, 1},
-    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {16, 12}, 0},
-    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {16, 12}, 1},
-    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {0, 28}, 1},
-    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {28, 0}, 0},
-    {"max", LLRT_COMBINE_MAX, LLRT_BF16, {14, 14}, 0},
-    {"max", LLRT_COMBINE_MAX, LLRT_BF16, {14, 14}, 1},
-    {"argmax", LLRT_COMBINE_ARGMAX, LLRT_BF16, {14, 14}, 0},
-    {"argmax", LLRT_COMBINE_ARGMAX, LLRT_BF16, {14, 14}, 1},
-    {"sum", LLRT_COMBINE_SUM, LLRT_F32, {14, 14}, 0},
-    {"sum", LLRT_COMBINE_SUM, LLRT_F32, {14, 14}, 1},
+    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {.rows = 14, .columns = 14}, 0},
+    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {.rows = 14, .columns = 14}, 1},
+    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {.rows = 12, .columns = 16}, 0},
+    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {.rows = 12, .columns = 16}, 1},
+    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {.rows = 16, .columns = 12}, 0},
+    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {.rows = 16, .columns = 12}, 1},
+    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {.rows = 0, .columns = 28}, 1},
+    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {.rows = 28, .columns = 0}, 0},
+    {"max", LLRT_COMBINE_MAX, LLRT_BF16, {.rows = 14, .columns = 14}, 0},
+    {"max", LLRT_COMBINE_MAX, LLRT_BF16, {.rows = 14, .columns = 14}, 1},
+    {"argmax", LLRT_COMBINE_ARGMAX, LLRT_BF16, {.rows = 14, .columns = 14}, 0},
+    {"argmax", LLRT_COMBINE_ARGMAX, LLRT_BF16, {.rows = 14, .columns = 14}, 1},
+    {"sum", LLRT_COMBINE_SUM, LLRT_F32, {.rows = 14, .columns = 14}, 0},
+    {"sum", LLRT_COMBINE_SUM, LLRT_F32, {.rows = 14, .columns = 14}, 1},
+    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {.odd = {50257, 5341}}, 0},
+    {"sum", LLRT_COMBINE_SUM, LLRT_BF16, {.odd = {50257, 5341}}, 1},
+    {"max", LLRT_COMBINE_MAX, LLRT_BF16, {.odd = {50257, 5341}}, 0},
+    {"max", LLRT_COMBINE_MAX, LLRT_BF16, {.odd = {50257, 5341}}, 1},
+    {"sum", LLRT_COMBINE_SUM, LLRT_F32, {.odd = {50257, 5341}}, 0},
+    {"sum", LLRT_COMBINE_SUM, LLRT_F32, {.odd = {50257, 5341}}, 1},
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0], NAME = 80 };
 
@@ -107,7 +113,8 @@ static bool run_cases(harness *h, arena *a, int64_t size) {
     int element = llrt_dtype_bits(c->dtype) / 8;
     axis_shape_at(&c->shape, element, size, r.shape);
     axis_name(c->op, c->dtype, r.shape, c->axis, name, NAME);
-    if (!harness_wants(h, name)) continue;
+    bool odd = c->shape.odd[0] > 0;
+    if (odd != h->options.odd || r.shape[0] < 1 || !harness_wants(h, name)) continue;
     if (filled != c->dtype) {
       filled = c->dtype;
       numbers_fill(filled, a->host_source, size / element, h->options.seed);

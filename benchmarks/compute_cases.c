@@ -84,6 +84,15 @@ const compute_form compute_forms[] = {
      {1, 32},
      "",
      NULL},
+    {"row_sum", "(x[t n]) -> (s[t]) { s = sum(x, n) }", {1, 1}, "", NULL},
+    {"row_max", "(x[t n]) -> (s[t]) { s = max(x, n) }", {1, 1}, "", NULL},
+    {"clamped_gate",
+     "(x[t (n p:2)]) -> (y[t n]) "
+     "{ g = minimum(x[p=0], 7); l = maximum(minimum(x[p=1], 7), -7); "
+     "y = g * sigmoid(g * 1.702) * (l + 1) }",
+     {1, 2},
+     "",
+     NULL},
     {"append_nhd", APPEND, {1, 6144}, "cs", nhd},
     {"append_hnd", APPEND, {1, 6144}, "cs", hnd},
     {"append_vllm_k", APPEND, {1, 6144}, "cs", vllm_k},
@@ -98,11 +107,12 @@ const compute_shape compute_shapes[] = {
     {LLRT_BF16, 8192, 5760, false},   {LLRT_BF16, 4096, 5000, false},
     {LLRT_BF16, 4096, 7168, false},   {LLRT_BF16, 4096, 16384, false},
     {LLRT_BF16, 1024, 65536, false},  {LLRT_BF16, 2048, 50257, false},
-    {LLRT_BF16, 1024, 151936, false}, {LLRT_BF16, 1, 16384, false},
-    {LLRT_BF16, 16, 7168, false},     {LLRT_BF16, 128, 4096, false},
-    {LLRT_BF16, 1000, 2880, false},   {LLRT_F32, 4096, 4096, false},
-    {LLRT_F32, 4096, 5000, false},    {LLRT_BF16, 64, 6144, true},
-    {LLRT_BF16, 8192, 6144, true},    {LLRT_BF16, 32768, 6144, true},
+    {LLRT_BF16, 1024, 151936, false}, {LLRT_BF16, 50257, 5341, false},
+    {LLRT_BF16, 1, 16384, false},     {LLRT_BF16, 16, 7168, false},
+    {LLRT_BF16, 128, 4096, false},    {LLRT_BF16, 1000, 2880, false},
+    {LLRT_F32, 4096, 4096, false},    {LLRT_F32, 4096, 5000, false},
+    {LLRT_BF16, 64, 6144, true},      {LLRT_BF16, 8192, 6144, true},
+    {LLRT_BF16, 32768, 6144, true},
 };
 const int compute_shapes_count = sizeof compute_shapes / sizeof *compute_shapes;
 

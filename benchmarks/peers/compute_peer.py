@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """The cases of `llrt-bench compute` by PyTorch (eager and torch.compile) and, of softmax and layer_norm, by plain Triton
 (triton_rows.py), in the same job. Each result is compared with PyTorch's in f64 first. Timed as llrt-bench does: single
-launches, each after memory of twice the L2 is overwritten; of a plain call and a replayed graph the faster one. Prints
-microseconds of all, and llrt's of the copy of the same bytes. A compile takes seconds: --only chooses cases."""
+launches, each after memory of twice the L2 is overwritten; of a plain call and a replayed graph the faster one; a copy of the
+first input and the package llrt, if it is there, too, so that timers can be compared. Prints microseconds of all, and
+llrt's of the copy of the same bytes. A compile takes seconds: --only chooses cases."""
 
 import math
+import re
 
 from cold import Timer
 from common import arguments, first_line, load_cases, require_torch, write_json
@@ -119,9 +121,29 @@ def measure(timer, run):
     return min(plain, replayed)
 
 
+def llrt_itself(text):
+    """The same expression by the package llrt, for the same timer; outputs are made once."""
+    import llrt
+
+    names, outputs = (re.findall(r"(\w+)\[", part) for part in text.split("{")[0].split("->"))
+    kept = []
+
+    def run(*given):
+        made = llrt.compute(text, **dict(zip(names, given)), **dict(zip(outputs, kept)))
+        if not kept:
+            kept.extend(made if isinstance(made, tuple) else [made])
+        return tuple(kept) if len(kept) > 1 else kept[0]
+
+    return run
+
+
 def peers(case):
-    """Name, function."""
+    """Name, function. """
     own = FORMS[case["op"]][0]
+    try:
+        yield "llrt", llrt_itself(case["text"])
+    except (ImportError, KeyError):
+        pass
     yield "eager", own
     torch._dynamo.reset()
     yield "compile", torch.compile(own, dynamic=False)
@@ -136,6 +158,9 @@ def peers(case):
 def run_case(case, timer, check_only):
     given = inputs(case)
     wanted, times = reference(case, given), {}
+    if not check_only:
+        into = torch.empty_like(given[0])
+        times["copy of x"] = measure(timer, lambda: into.copy_(given[0]))
     for name, function in peers(case):
         try:
             wrong = complaint(function(*given), wanted)

@@ -147,6 +147,7 @@ static void reach_of_iteration(const interpreter *in, const plan_step *step, boo
 
 static bool is_interior(const interpreter *in, const plan_step *step) {
   bool interior, beyond;
+  if (step->in_ring) return in->turn - in->begin < in->kernel->buffer[step->in_ring - 1].slots;
   if (!step->looped)
     return plan_block_interior(in->kernel, in->upper, step->ignored_bounds, in->args) &&
            plan_block_within(in->kernel, in->grid, in->upper, in->args);

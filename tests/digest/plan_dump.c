@@ -256,7 +256,7 @@ static void put_step(llrt_text *out, const plan_step *x) {
   NUMBER(masked) NUMBER(parted)
   NUMBER(staged) NUMBER(streaming) NUMBER(elements) NUMBER(rows) NUMBER(pitch) NUMBER(reach)
   NUMBER(iterations)
-  NUMBER(repetition) NUMBER(turns) NUMBER(body) NUMBER(otherwise) NUMBER(ahead)
+  NUMBER(repetition) NUMBER(turns) NUMBER(body) NUMBER(otherwise) NUMBER(in_ring) NUMBER(ahead)
   NAMED("apart", ignored_bounds)
   NUMBER(predicated)
   NUMBER(combiner) NUMBER(type) NUMBER(instruction) NUMBER(shared) ITEM(from, 0) ITEM(from, 1)
@@ -267,7 +267,7 @@ static void put_step(llrt_text *out, const plan_step *x) {
   NUMBER(reverse) NUMBER(joins) NUMBER(nested) NUMBER(turned) NUMBER(looped) NUMBER(pairs)
   NUMBER(ordered)
   NUMBER(relative)
-  NUMBER(bare) NUMBER(own) NUMBER(by_value) NUMBER(lazy) NUMBER(box) NUMBER(axis) NUMBER(axis_bits)
+  NUMBER(bare) NUMBER(by_warps) NUMBER(own) NUMBER(by_value) NUMBER(lazy) NUMBER(box) NUMBER(axis) NUMBER(axis_bits)
   NUMBER(with)
   NUMBER(index_in) NUMBER(index_with) NUMBER(index_out)
   if (x->kind != PLAN_APPLY) return;

@@ -51,6 +51,27 @@ Test(rows, odd) {
     }
 }
 
+/* Rows that begin anywhere, by words of two elements: in registers, in several runs of a warp, and
+ * walked, where some warps have nothing in the last turn; beside elements of 32 bits, and of 8. */
+Test(rows, words) {
+  static const char *const devices[] = {"cuda-emu:sm_90a", "hip-emu:gfx90a"};
+  static const struct {
+    int length;
+    llrt_dtype from, to;
+  } cases[] = {{257, LLRT_BF16, LLRT_BF16},   {5341, LLRT_BF16, LLRT_BF16},
+               {5342, LLRT_F16, LLRT_F16},    {33793, LLRT_BF16, LLRT_BF16},
+               {34817, LLRT_F16, LLRT_F32},   {33001, LLRT_F32, LLRT_BF16},
+               {33281, LLRT_BF16, LLRT_E4M3}, {33284, LLRT_BF16, LLRT_BF16}};
+  for (int i = 0; i < 16; i++)
+    run_on(devices[i & 1],
+           (trial){.text = SOFTMAX,
+                   .extent = {3, cases[i / 2].length},
+                   .tensor = {{.type = cases[i / 2].from}, {.type = cases[i / 2].to}},
+                   .offset = i / 2 % 3,
+                   .special = i / 2 % 2,
+                   .seed = 11});
+}
+
 Test(rows, long_rows) {
   static const int lengths[] = {40000, 33001};
   static const char *const devices[] = {"cuda-emu:sm_80", "cuda-emu:sm_90a"};

@@ -9,9 +9,13 @@
 
 #include <string.h>
 
-/* i1; bounds may all be apart. */
+/* i1; bounds may all be apart. Of a turn: whether a ring has it. */
 static LLVMValueRef interior_of(emitter *e, const plan_step *step) {
   LLVMValueRef iteration = e->iteration, interior;
+  if (step->in_ring) {
+    int slots = e->kernel->buffer[step->in_ring - 1].slots;
+    return emit_less(e, emit_turn_number(e), emit_i32(e, slots));
+  }
   if (step->looped) {
     if (step->iterations) e->iteration = e->outer;
     interior = emit_iteration_interior(e, &e->kernel->value[step->in], step->ignored_bounds);
@@ -56,7 +60,7 @@ void emit_if_interior(emitter *e, int at) {
   }
   LLVMBuildCondBr(e->builder, interior_of(e, step), inside, edge);
   LLVMPositionBuilderAtEnd(e->builder, inside);
-  e->interior = true;
+  e->interior = !step->in_ring;
   emit_steps(e, at + 1, step->body);
   e->interior = false;
   if (step->joins) memcpy(first, e->value[step->out], sizeof first);

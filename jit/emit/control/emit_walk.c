@@ -5,6 +5,7 @@
 #include "jit/emit/place/address.h"
 
 #include "jit/plan/facts/eval.h"
+#include "jit/plan/facts/value.h"
 
 #include <string.h>
 
@@ -42,7 +43,11 @@ static void load_ahead(walker *w, LLVMValueRef turn) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder),
                     next = emit_open_guard_of_warps(e, exists);
   decode_turn(w, turn);
+  const emit_walked *now = e->walked;
+  emit_walked walked = {.grid = w->grid, .begin = w->begin, .end = w->end, .turn = turn};
+  e->walked = &walked;
   emit_steps(e, w->at + 1, w->step->ahead);
+  e->walked = now;
   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(e->builder), before};
   emit_close_guard(e, next);
   for (int i = 0; i < w->step->ahead; i++) {
@@ -104,6 +109,46 @@ static void close_more(const walker *w, LLVMBasicBlockRef latch) {
 
 /* ---- the loop ---- */
 
+/* ---- warps that leave out the last turn ---- */
+
+/* A value of the whole tile, and the tensors, that the body moves; -1: none. */
+static int moved_value(const walker *w, uint32_t *tensors) {
+  int value = -1;
+  *tensors = 0;
+  for (int i = 1; i <= w->step->body; i++) {
+    const plan_step *step = &w->step[i];
+    if (step->kind != PLAN_LOAD && step->kind != PLAN_STORE) continue;
+    *tensors |= 1u << step->tensor;
+    int own = step->kind == PLAN_LOAD ? step->out : step->in;
+    const plan_value *v = &w->e->kernel->value[own];
+    if (value < 0 || !v->reduced) value = own;
+  }
+  return value;
+}
+
+/* What a thread has in registers, and lanes behind the first, lies farther along each axis than
+ * what the first lane has in register 0: where that is outside for each lane, all is. */
+static void end_by_warps(walker *w) {
+  emitter *e = w->e;
+  uint32_t tensors;
+  int value = moved_value(w, &tensors);
+  plan_value spread;
+  LLVMValueRef inside = NULL, last = LLVMBuildSub(e->builder, w->end, emit_i64(e, 1), "");
+  if (value < 0) return;
+  plan_value_spread(e->kernel, &e->kernel->value[value], &spread);
+  decode_turn(w, last);
+  for (int i = 0; i < e->kernel->n_bounds; i++) {
+    const plan_bound *bound = &e->kernel->bound[i];
+    if (tensors & ~bound->tensors) continue;
+    inside = emit_and(e, inside, emit_is_bounded(e, &spread, bound, 0));
+  }
+  e->grid = w->grid;
+  memcpy(e->upper, w->upper, sizeof w->upper);
+  if (!inside) return;
+  LLVMValueRef outside = e->ops->all_lanes(e, LLVMBuildNot(e->builder, inside, ""));
+  w->end = LLVMBuildSelect(e->builder, outside, last, w->end, "");
+}
+
 /* The test stands before the body: there may be no turn. */
 void emit_walk(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at], *last = step + step->body;
@@ -113,6 +158,7 @@ void emit_walk(emitter *e, int at) {
   memcpy(w.upper, e->upper, sizeof w.upper);
   emit_block_turns(e, &w.begin, &w.end);
   emit_walked walked = {.grid = w.grid, .begin = w.begin, .end = w.end};
+  if (step->by_warps && e->ops->all_lanes) end_by_warps(&w);
   if (step->ahead) load_ahead(&w, w.begin);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "walk");
   LLVMBasicBlockRef body = emit_new_block(e, "turn"), done = emit_new_block(e, "walked");

@@ -17,7 +17,7 @@
 typedef struct exact_piece {
   uint64_t index;              /* register */
   LLVMValueRef pointer, valid; /* i32: bytes inside the bounds; NULL: all */
-  LLVMValueRef low;            /* of 16-bit elements: to_word */
+  LLVMValueRef low;            /* of 16-bit elements: to_word; NULL: the piece begins with a word */
 } exact_piece;
 
 static LLVMValueRef load_bytes(const emitter *e, LLVMValueRef pointer, int at, int bytes) {
@@ -32,7 +32,7 @@ static LLVMValueRef load_bytes(const emitter *e, LLVMValueRef pointer, int at, i
 /* Of pieces that begin with a word: by accesses as wide as that allows. */
 static void load_words(const overhang *o, LLVMValueRef pointer, LLVMValueRef *out) {
   emitter *e = o->e;
-  int words = (1 << o->aligned) / WORD_BYTES;
+  int words = bits_max((1 << o->aligned) / WORD_BYTES, 1);
   for (int k = 0; k < o->n; k += words) {
     LLVMTypeRef type = words > 1 ? LLVMVectorType(e->i32, (unsigned)words) : e->i32;
     LLVMValueRef from = emit_move_pointer(e, pointer, emit_i32(e, k * WORD_BYTES));
@@ -59,8 +59,24 @@ static LLVMValueRef either(const emitter *e, LLVMValueRef odd, int if_odd, int i
   return emit_choose(e, odd, emit_i32(e, if_odd), emit_i32(e, if_even));
 }
 
+/* Whether a tile coordinate moves each digit of a stride that only a run knows by as many positions
+ * as a word has elements, or a multiple. */
+static bool moves_words(const overhang *o, uint64_t tile) {
+  const plan_kernel *kernel = o->e->kernel;
+  uint64_t moved = f2_apply(kernel->space.column, tile);
+  int elements = WORD_BYTES / o->element;
+  bool whole = true;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    uint64_t bits = bits_mask(kernel->digit[i].bits);
+    uint64_t position = moved >> llrt_layout_out_shift(&kernel->space, i) & bits;
+    bool stride = kernel->digit[i].side[o->step->tensor].kind == PLAN_STRIDE;
+    whole &= !stride || position % (uint64_t)elements == 0;
+  }
+  return whole;
+}
+
 /* Whether all registers' pieces are as far off words as the first one's: what registers move
- * addresses by is known, and whole words. */
+ * addresses by is whole words. */
 static bool are_alike(const overhang *o, const uint64_t *index, int n) {
   const plan_kernel *kernel = o->e->kernel;
   const uint64_t *registers = plan_value_columns(o->value, PLAN_REGISTER);
@@ -69,7 +85,7 @@ static bool are_alike(const overhang *o, const uint64_t *index, int n) {
   plan_address_of_tensor(kernel, o->step->tensor, &map);
   for (int i = 0; i < n; i++) {
     uint64_t tile = f2_apply(registers, index[i]);
-    if (!plan_is_unstrided(&map, tile)) return false;
+    if (!plan_is_unstrided(&map, tile) && !moves_words(o, tile)) return false;
     moved |= f2_apply(map.column, tile);
   }
   return (moved & words) == 0;
@@ -104,7 +120,7 @@ static void load_halves(const overhang *o, LLVMValueRef pointer, LLVMValueRef lo
 }
 
 static void load_piece(const overhang *o, const exact_piece *piece, LLVMValueRef *out) {
-  if (o->aligned >= bits_log2(WORD_BYTES)) load_words(o, piece->pointer, out);
+  if (!piece->low) load_words(o, piece->pointer, out);
   else load_halves(o, piece->pointer, piece->low, out);
 }
 
@@ -178,6 +194,42 @@ static LLVMValueRef is_part(const overhang *o, const exact_piece *piece) {
                       "");
 }
 
+/* The piece, if it is whole. */
+static void load_whole(const overhang *o, const exact_piece *piece, LLVMValueRef *words) {
+  if (piece->valid) load_if(o, is_whole(o, piece), piece, true, words);
+  else load_piece(o, piece, words);
+}
+
+/* Of pieces of two elements, all as far off words as each other: in rows that begin with a word a
+ * word each, in others two elements. */
+static void load_alike(const overhang *o, exact_piece *pieces, int n,
+                       LLVMValueRef words[][OVERHANG_WORDS]) {
+  emitter *e = o->e;
+  LLVMBasicBlockRef way[2] = {emit_new_block(e, "words"), emit_new_block(e, "halves")};
+  LLVMBasicBlockRef done = emit_new_block(e, "loaded"), end[2];
+  LLVMValueRef made[2][OVERHANG_PIECES][OVERHANG_WORDS];
+  LLVMValueRef low = pieces[0].low;
+  emit_bring_together(e);
+  LLVMValueRef even = LLVMBuildICmp(e->builder, LLVMIntEQ, low, emit_i32(e, 0), "");
+  LLVMBuildCondBr(e->builder, e->ops->all_lanes(e, even), way[0], way[1]);
+  for (int w = 0; w < 2; w++) {
+    LLVMPositionBuilderAtEnd(e->builder, way[w]);
+    for (int i = 0; i < n; i++) {
+      made[w][i][0] = words[i][0];
+      pieces[i].low = w == 0 ? NULL : low;
+      load_whole(o, &pieces[i], made[w][i]);
+    }
+    end[w] = LLVMGetInsertBlock(e->builder);
+    LLVMBuildBr(e->builder, done);
+  }
+  LLVMPositionBuilderAtEnd(e->builder, done);
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef both[2] = {made[0][i][0], made[1][i][0]};
+    words[i][0] = LLVMBuildPhi(e->builder, e->i32, "");
+    LLVMAddIncoming(words[i][0], both, end, 2);
+  }
+}
+
 /* ---- the step ---- */
 
 /* All whole pieces are under way before a part is waited for. */
@@ -186,6 +238,7 @@ void overhang_load_exact(overhang *o, const uint64_t *index, int n) {
   exact_piece pieces[OVERHANG_PIECES];
   LLVMValueRef words[OVERHANG_PIECES][OVERHANG_WORDS];
   bool alike = are_alike(o, index, n);
+  bool of_words = alike && o->n == 1 && o->aligned < bits_log2(WORD_BYTES);
   for (int i = 0; i < n; i++) {
     exact_piece *p = &pieces[i];
     uint64_t tile = f2_apply(plan_value_columns(o->value, PLAN_REGISTER), index[i]);
@@ -194,9 +247,9 @@ void overhang_load_exact(overhang *o, const uint64_t *index, int n) {
       p->low = alike && i > 0 ? pieces[0].low : to_word(e, p->pointer);
     for (int k = 0; k < o->n; k++) words[i][k] = overhang_fill(o);
     if (o->step->masked) p->valid = overhang_valid_bytes(o, tile);
-    if (p->valid) load_if(o, is_whole(o, p), p, true, words[i]);
-    else load_piece(o, p, words[i]);
+    if (!of_words) load_whole(o, p, words[i]);
   }
+  if (of_words) load_alike(o, pieces, n, words);
   for (int i = 0; i < n && o->step->masked; i++)
     load_if(o, is_part(o, &pieces[i]), &pieces[i], false, words[i]);
   if (o->step->masked) emit_bring_together(e);

@@ -75,6 +75,9 @@ LLVMValueRef overhang_shifted(const emitter *e, LLVMValueRef low, LLVMValueRef h
 /* emit_straddle_store.c: stores the pieces of 4-bit elements that begin at n register indices. */
 void emit_straddle_store(overhang *o, const uint64_t *index, int n);
 
+/* emit_overhang_run.c: stores the pieces that begin at n register indices, if they make runs. */
+bool overhang_store_runs(const overhang *o, const uint64_t *index, int n);
+
 /* emit_overhang_store.c: stores a vector where the condition (i1; NULL: always) holds. */
 void overhang_store_vector(const overhang *o, LLVMValueRef pointer, LLVMValueRef condition,
                            LLVMValueRef *words);

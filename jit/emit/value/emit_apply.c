@@ -238,6 +238,8 @@ static LLVMValueRef of_one(const applier *a, LLVMValueRef x) {
   case EXPR_BITCAST: return x;
   case EXPR_CAST: return cast(a, x);
   case EXPR_RCP: return divided(a, LLVMConstReal(type, 1), x);
+  case EXPR_EXP:
+    return a->step->coarse ? emit_exp_added(a->e, x) : emit_function(a->e, EXPR_EXP, x);
   default: return emit_function(a->e, a->step->op, x);
   }
 }

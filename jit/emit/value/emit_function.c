@@ -314,6 +314,11 @@ LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x) {
   return function_of(e, op, x, false);
 }
 
+LLVMValueRef emit_exp_added(emitter *e, LLVMValueRef x) {
+  maker m = maker_of(e, LLVMTypeOf(x), false);
+  return m.near ? near_exp_added(&m, x) : function_of(e, EXPR_EXP, x, false);
+}
+
 double emit_function_moderate(const emitter *e, int op) {
   if (e->ops->table_exp2 && is_by_table(op)) return 0;
   switch (op) {

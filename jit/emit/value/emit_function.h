@@ -10,6 +10,9 @@
  * SQRT, RSQRT, RCP, FLOOR, CEIL, ROUND. */
 LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x);
 
+/* e^x of f32, x at most 0, as what it adds to 1 (plan_step.coarse). */
+LLVMValueRef emit_exp_added(emitter *e, LLVMValueRef x);
+
 /* ---- emit_quotient.c: rounded correctly ---- */
 
 /* a / x of numbers of f32 or f64, or vectors of such. */

@@ -8,6 +8,7 @@
 #define BIAS 127
 #define MOST_POWER 126
 #define LOG2_E 1.4426950408889634
+#define LEAST_ADDED -104 /* its power is below 2^-149 */
 
 /* Of x factor the nearest whole number n, as far as n + shift lies within MOST_POWER of 0: -n and
  * 2^(n + shift). */
@@ -35,6 +36,16 @@ static LLVMValueRef rest_of(const maker *m, LLVMValueRef x, const parts *p) {
 }
 
 LLVMValueRef near_power(const maker *m, LLVMValueRef x) { return m->e->ops->table_exp2(m->e, x); }
+
+/* e^x, x at most 0, as what it adds to 1: below 2^-126 it is 0, and of small powers, 2^t with t = x
+ * log2(e) rounded, the last places are open, because ln 2 has one part in x - t ln 2. */
+LLVMValueRef near_exp_added(const maker *m, LLVMValueRef x) {
+  LLVMTypeRef type = m->real;
+  LLVMValueRef limited[2] = {x, number(m, LEAST_ADDED)};
+  x = emit_intrinsic(m->e, "llvm.maximum", &type, 1, limited, 2);
+  LLVMValueRef t = mul(m, x, number(m, LOG2_E)), y = near_power(m, t);
+  return fma_of(m, y, fma_of(m, t, number(m, -0.6931471805599453), x), y);
+}
 
 /* A product with 2^n is exact, or rounds what is subnormal once. */
 LLVMValueRef near_exp(const maker *m, LLVMValueRef x) {

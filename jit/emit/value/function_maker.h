@@ -97,6 +97,7 @@ static inline LLVMValueRef limited(const maker *m, LLVMValueRef x, double least,
 /* e^x and 2^x, any x. */
 LLVMValueRef near_exp(const maker *m, LLVMValueRef x);
 LLVMValueRef near_exp2(const maker *m, LLVMValueRef x);
+LLVMValueRef near_exp_added(const maker *m, LLVMValueRef x);
 /* 2^x, -1 <= x <= 1: the table's. */
 LLVMValueRef near_power(const maker *m, LLVMValueRef x);
 /* 1 / x, 1 <= x <= 4, within 0.6 units of the last place. */

@@ -258,7 +258,10 @@ static void print_control(const plan_kernel *kernel, const plan_step *step, llrt
     else llrt_text_add(text, "if the block has something to do:");
     break;
   case PLAN_IF_INTERIOR:
-    if (step->looped)
+    if (step->in_ring)
+      llrt_text_add(text,
+                    "if the turn is one of the first %d:", kernel->buffer[step->in_ring - 1].slots);
+    else if (step->looped)
       llrt_text_add(text, "if v%d is inside every bound%s:", step->in,
                     step->ignored_bounds ? " of kept axes" : "");
     else llrt_text_add(text, "if the block is inside every bound:");

@@ -226,6 +226,9 @@ static llrt_status check_looped(const plan_kernel *kernel, int at) {
   int innermost = 0;
   CHECK(!step->looped || kernel->target.simd_lanes, "step %d: iterations of a GPU", at);
   CHECK(step->looped || step->iterations == 0, "step %d: no iterations", at);
+  CHECK(step->in_ring <= kernel->n_buffers &&
+            (!step->in_ring || kernel->buffer[step->in_ring - 1].slots > 0),
+        "step %d: there is no ring", at);
   for (int i = 0; i < at; i++)
     if (kernel->step[i].kind == PLAN_LOOP && i + kernel->step[i].body >= at)
       innermost = kernel->step[i].iterations;

@@ -103,8 +103,9 @@ static llrt_status check_walk(const plan_kernel *kernel, int at) {
             (step->ahead == 0 || !kernel->target.simd_lanes),
         "step %d: %d steps ahead", at, step->ahead);
   for (int i = 1; i <= step->ahead; i++)
-    CHECK(step[i].kind == PLAN_LOAD || (step[i].kind == PLAN_IF_INTERIOR && step[i].joins &&
-                                        i + step[i].body + step[i].otherwise <= step->ahead),
+    CHECK(step[i].kind == PLAN_LOAD || step[i].kind == PLAN_SHARED_LOAD ||
+              (step[i].kind == PLAN_IF_INTERIOR && step[i].joins &&
+               i + step[i].body + step[i].otherwise <= step->ahead),
           "step %d: no load is ahead", at + i);
   if (step->bare) return LLRT_OK;
   CHECK(last->pairs == step->pairs, "step %d: pairs", at);

@@ -117,6 +117,32 @@ bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *valu
   }
 }
 
+/* The register bit that moves the address by 2^j; -1: there is none. */
+static int register_of(const plan_value *value, const plan_address_map *map, int j) {
+  const uint64_t *registers = plan_value_columns(value, PLAN_REGISTER);
+  for (int i = 0; i < plan_value_bits(value, PLAN_REGISTER); i++)
+    if (f2_apply(map->column, registers[i]) == 1ull << j && plan_is_unstrided(map, registers[i]))
+      return i;
+  return -1;
+}
+
+void plan_run_of(const plan_kernel *kernel, int tensor, const plan_value *value, int vector,
+                 const plan_group *group, plan_group_run *out) {
+  plan_address_map map;
+  *out = (plan_group_run){0};
+  if (group->first_lane != 0 || group->lanes != plan_value_bits(value, PLAN_LANE)) return;
+  plan_address_of_tensor(kernel, tensor, &map);
+  for (int j = vector + group->lanes;; j++) {
+    int found = register_of(value, &map, j);
+    uint64_t bit =
+        found < 0 ? 0 : own_bit(kernel, value, plan_value_columns(value, PLAN_REGISTER)[found]);
+    if (!bit || !is_own_address(kernel, value, tensor, j) ||
+        !steps_evenly(kernel, tensor, group->element, bit, j))
+      return;
+    out->bit[out->n++] = found;
+  }
+}
+
 /* The lanes of a group take what each of them would have in registers, as many as there are. */
 static void deal_registers(plan_value *front, const plan_group *group) {
   plan_value dealt = *front;

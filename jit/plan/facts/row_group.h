@@ -15,6 +15,14 @@ typedef struct plan_group {
  * bound sees it move otherwise than element by element. */
 bool plan_group_of(const plan_kernel *kernel, int tensor, const plan_value *value, int vector,
                    plan_group *out);
+/* Registers behind a group of all lanes, whose pieces go on where the group ends: bits of a
+ * register index, from the one that moves the address least on. */
+typedef struct plan_group_run {
+  int n, bit[LLRT_MAX_BITS];
+} plan_group_run;
+/* Those of the group of an access of 2^vector elements; none where the group has not all lanes. */
+void plan_run_of(const plan_kernel *kernel, int tensor, const plan_value *value, int vector,
+                 const plan_group *group, plan_group_run *out);
 /* The layout of what lies in front of a store's groups (plan_step.front): the store's, reduced
  * along what a group has, whose lanes each hold some of the group's, in the order of the lowest
  * registers that are left; false where other bits are summed with a group's. */

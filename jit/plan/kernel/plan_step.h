@@ -280,6 +280,8 @@ typedef struct plan_step {
                          turns of the walk between this one and the one meant */
   uint8_t body;       /* steps behind this one that it owns */
   uint8_t otherwise;  /* IF_INTERIOR: steps behind its body, for blocks that are not inside */
+  uint8_t in_ring;    /* IF_INTERIOR in a walk: not about bounds; 1 + the buffer that has a slot for
+                         each of the first turns, of which this is one */
   uint8_t ahead;      /* WALK: the first so many steps of its body may run a turn early */
   uint32_t ignored_bounds; /* bit i: IF_INTERIOR does not ask about bound i; LOAD, STORE, masked, do
                               not look at it */
@@ -320,6 +322,8 @@ typedef struct plan_step {
   bool ordered;  /* JOIN, FOLD of pairs: the first operand's positions are all lower */
   bool relative; /* POSITION: less that of the thread's register 0 */
   bool bare;     /* WALK: nothing is carried */
+  bool by_warps; /* WALK on a GPU: nothing in its body waits for other warps, and one of which no
+                    element lies inside in the last turn does not take it */
   bool own;      /* BARRIER: of the block alone, where it is one of a cluster */
   bool by_value; /* MAP: SCALE by value `second` */
   bool lazy;     /* MAP of whole words, SHARED_LOAD of matrices, GPU: each word is made where a DOT,
@@ -332,14 +336,15 @@ typedef struct plan_step {
   uint8_t with;      /* the value that is joined or added to; kinds say which */
   uint8_t index_in, index_with, index_out; /* pairs: positions that belong to in, with, out */
   uint8_t op;                              /* APPLY: expr_operator */
-  uint8_t operands;   /* APPLY: how many of in, second, with it takes: 0 to 3 */
-  uint8_t through;    /* APPLY of CAST: llrt_dtype that it rounds to on the way; 0: none */
-  uint8_t rounding;   /* APPLY of CAST through e8m0: expr_rounding */
-  bool bounded;       /* APPLY of DIVIDE: whatever tensors hold, no |in| is above 2^PLAN_BOUNDED,
-                         or above 2^PLAN_BOUNDED_OVER times `second`, where that is normal */
-  bool positive;      /* APPLY of DIVIDE, likewise: `in` is +0, larger, or NaN */
-  bool power;         /* APPLY of DIVIDE: `second` is a power of two, or NaN */
-  bool coarse;        /* APPLY of DIVIDE: of quotients below 2^-30 only the sign counts */
+  uint8_t operands; /* APPLY: how many of in, second, with it takes: 0 to 3 */
+  uint8_t through;  /* APPLY of CAST: llrt_dtype that it rounds to on the way; 0: none */
+  uint8_t rounding; /* APPLY of CAST through e8m0: expr_rounding */
+  bool bounded;     /* APPLY of DIVIDE: whatever tensors hold, no |in| is above 2^PLAN_BOUNDED,
+                       or above 2^PLAN_BOUNDED_OVER times `second`, where that is normal */
+  bool positive;    /* APPLY of DIVIDE, likewise: `in` is +0, larger, or NaN */
+  bool power;       /* APPLY of DIVIDE: `second` is a power of two, or NaN */
+  bool coarse;      /* APPLY of DIVIDE: of quotients below 2^-30 only the sign counts. Of EXP: `in`
+                       is not above 0, and only what the power adds to 1 counts */
   plan_number number; /* APPLY of NUMBER: its code, in type `type` */
 } plan_step;
 

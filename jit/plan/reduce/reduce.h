@@ -19,6 +19,7 @@ typedef struct reduce_shape {
   bool warps_reduce; /* warps rather take reduced bits than kept ones, */
   int kept_warps;    /* but for so many of their bits */
   bool split;        /* blocks share the walk and write a result each */
+  bool words;        /* accesses of words to rows that are not aligned, if that is possible */
   int result_bytes;  /* what a block carries of each result from turn to turn */
 } reduce_shape;
 

@@ -113,6 +113,8 @@ static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int
                     .out = (uint8_t)*loaded,
                     .vector = (uint8_t)vector,
                     .misaligned = misaligned(d, tensor, vector)};
+  load.overhang = load.exact = load.by_words =
+      kernel->target.access_align_bytes > 1 && load.misaligned > 0;
   uint32_t rows = bounds_of_others(kernel, PLAN_DESTINATION);
   bool edge = kernel->n_bounds > 0, looped = is_looped(value);
   bool apart = looped && rows && rows != bits_mask(kernel->n_bounds);
@@ -120,6 +122,8 @@ static llrt_status load_steps(draft *d, const plan_value *value, int tensor, int
   LLRT_TRY(draft_step(kernel, load));
   if (!edge) return LLRT_OK;
   plan_step masked = load;
+  masked.masked = true;
+  if (load.overhang) return draft_step(kernel, masked);
   mask_access(d, value, &masked);
   masked.misaligned = misaligned(d, tensor, masked.vector);
   if (apart) {
@@ -391,23 +395,51 @@ static void close_lines(plan_kernel *kernel, const lines *opened) {
     if (at[i] >= 0) draft_close(kernel, at[i]);
 }
 
+/* A kernel's tile: how the source is loaded, and the same with one bit of a digit a column; log2
+ * results. */
+typedef struct reduce_layouts {
+  plan_value load, clean;
+  int kept;
+  bool divided, fits;
+} reduce_layouts;
+
+/* Digits, tile and space. fits: words of rows that are not aligned can be loaded. */
+static llrt_status make_tile(draft *d, const reduction *r, const reduce_shape *shape,
+                             const plan_target *target, const plan_options *options,
+                             plan_kernel *kernel, reduce_layouts *made) {
+  plan_value spread;
+  draft_begin(d, &r->desc, target, options, kernel);
+  d->splits = r->shape.split;
+  llrt_status digits = draft_digits(d);
+  made->fits = true;
+  made->divided = d->divided; /* or the destinations have no refinement among themselves */
+  if (d->divided) return LLRT_OK;
+  LLRT_TRY(digits);
+  LLRT_TRY(reduce_tile(d, shape, &made->load, &made->clean, &made->kept));
+  LLRT_TRY(draft_space(d));
+  plan_value_spread(kernel, &made->load, &spread);
+  if (target->access_align_bytes > 1 && misaligned(d, 0, d->vector[0]) > 0)
+    made->fits = draft_can_be_exact(d, 0, &spread, d->vector[0]);
+  return LLRT_OK;
+}
+
 llrt_status reduce_plan_kernel(const reduction *r, const plan_target *target,
                                const plan_options *options, plan_kernel *kernel, bool *divided,
                                int *kept) {
   draft d;
-  plan_value load, clean;
+  reduce_layouts made;
   reduce_value value;
   reduce_shape shape = r->shape;
   lines opened;
   shape.result_bytes = result_bytes(&r->value);
-  draft_begin(&d, &r->desc, target, options, kernel);
-  d.splits = r->shape.split;
-  llrt_status digits = draft_digits(&d);
-  *divided = d.divided; /* or the destinations have no refinement among themselves */
-  if (d.divided) return LLRT_OK;
-  LLRT_TRY(digits);
-  LLRT_TRY(reduce_tile(&d, &shape, &load, &clean, kept));
-  LLRT_TRY(draft_space(&d));
+  shape.words = !r->reads_pairs && !r->clears;
+  LLRT_TRY(make_tile(&d, r, &shape, target, options, kernel, &made));
+  shape.words = false;
+  if (!made.fits) LLRT_TRY(make_tile(&d, r, &shape, target, options, kernel, &made));
+  *divided = made.divided;
+  *kept = made.kept;
+  if (made.divided) return LLRT_OK;
+  plan_value load = made.load, clean = made.clean;
   LLRT_TRY(draft_walk_turns(&d, d.desc->combine.axes,
                             is_looped(&load) ? REDUCE_LEAST_TURNS_OF_ROWS : REDUCE_LEAST_TURNS));
   if (r->value.pairs && !r->reads_pairs) LLRT_TRY(position_axes(&d, r));

@@ -105,6 +105,15 @@ static uint64_t vector_tile(const tiler *w, int v) {
   return closed(w->d, tile);
 }
 
+/* log2 elements of accesses of a word to rows of 16-bit elements that are not aligned, if lanes
+ * beside each other have words beside each other; 0: of none. */
+static int word_bits(const tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  bool can = kernel->tensor_bits[0] == 16 && kernel->target.access_align_bytes > 1 &&
+             draft_can_overhang(w->d, 0) && w->runs.n > kernel->lane_bits;
+  return can && w->runs.align == 0;
+}
+
 /* log2 elements of an access. */
 static int vector_bits(const tiler *w) {
   const plan_target *target = &w->d->kernel->target;
@@ -121,7 +130,8 @@ static int vector_bits(const tiler *w) {
 static void gpu_roles(tiler *w, const reduce_shape *shape) {
   plan_kernel *kernel = w->d->kernel;
   const plan_tuning *tuning = kernel->target.tuning;
-  int v = vector_bits(w), n = w->d->n_bits;
+  int word = shape->words ? word_bits(w) : 0, n = w->d->n_bits;
+  int v = word > 0 ? word : vector_bits(w);
   uint64_t all = bits_mask(n);
   w->d->vector[0] = w->vector = v;
   w->d->align[0] = bits_min(v, w->runs.align);

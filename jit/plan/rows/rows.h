@@ -31,6 +31,8 @@ typedef struct rows {
                     one is worked on */
   bool clusters; /* resident: blocks of a cluster share a row, if it is too long for one */
   bool may_keep; /* walked: what several walks want may stay in shared memory */
+  int walk_blocks; /* walked: blocks of a multiprocessor that share its memory and registers; 0: as
+                      many as there is room for */
   bool wants_halves; /* refused, but for two kernels of which each stores one half of bytes */
   uint8_t half;      /* which elements of bytes are stored that no thread has whole: kernel's */
   int n_groups;      /* sets of axes that something is joined along, each in the next */
@@ -91,17 +93,26 @@ llrt_status rows_fetch(rows *r, int node);
 llrt_status rows_load(rows *r, int node, int *value);
 llrt_status rows_store(rows *r, int tensor, int value);
 
+/* Loads the elements of the tensor of a node into loaded[node], which is laid out so. */
+llrt_status rows_load_elements(rows *r, int node, const plan_value *laid_out);
+
 /* rows_pads.c: whether the tensor is stored beyond the shape; its pads' value in place of what lies
  * there, in the type that `value` is computed in. */
 bool rows_has_pads(const rows *r, int tensor);
 llrt_status rows_fill_pads(rows *r, int tensor, int *value);
 
+/* rows_keep.c: bits of an element of all tensors that several walks want; how many they are. */
+int rows_shared_bits(const rows *r, int *tensors);
+/* Bytes of rings of a block, if so many share a multiprocessor. */
+int64_t rows_room(const rows *r, int blocks);
 /* rows_keep.c: gives rings to tensors that several walks want, where a whole row has room. */
 llrt_status rows_begin_keeping(rows *r);
 /* In a walk, behind its loads: stores what has a ring that nothing is in yet. */
 llrt_status rows_keep_loaded(rows *r);
 /* The turn's elements of the tensor of a node, from its ring. */
 llrt_status rows_load_kept(rows *r, int node, const plan_value *laid_out);
+/* Whether the node's ring has a row's first turns alone. */
+bool rows_keeps_part(const rows *r, int node);
 /* log2 elements of an access to a ring. */
 int rows_kept_vector(const rows *r, const plan_value *value);
 
@@ -153,6 +164,8 @@ llrt_status rows_fetch_for(rows *r, int node);
 /* Of the walk that step number `walk` opens: the steps that its body has yet, loads, run a turn
  * early, if they are few enough. GPUs alone. */
 void rows_load_early(rows *r, int walk);
+/* Closes that walk, of whose turns warps may leave the last one out if nothing makes them meet. */
+void rows_close_walk(rows *r, int walk);
 /* Makes what turns need of the node that no turn changes. */
 llrt_status rows_prepare(rows *r, int node);
 /* Whether the node's value differs from turn to turn. */

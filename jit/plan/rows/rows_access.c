@@ -186,6 +186,13 @@ static llrt_status access_steps(rows *r, plan_step step, const plan_value *value
   return f.edge ? draft_step(kernel, f.masked) : LLRT_OK;
 }
 
+llrt_status rows_load_elements(rows *r, int number, const plan_value *laid_out) {
+  const plan_step step = {.kind = PLAN_LOAD,
+                          .tensor = r->program->node[number].slot,
+                          .out = (uint8_t)r->loaded[number]};
+  return access_steps(r, step, laid_out);
+}
+
 llrt_status rows_fetch(rows *r, int number) {
   const program_node *node = &r->program->node[number];
   int *value = &r->loaded[number];
@@ -194,8 +201,7 @@ llrt_status rows_fetch(rows *r, int number) {
   LLRT_TRY(rows_tensor_value(r, node->slot, &loaded));
   if (r->is_kept[number]) return rows_load_kept(r, number, &loaded);
   LLRT_TRY(draft_value(r->d.kernel, &loaded, value));
-  return access_steps(
-      r, (plan_step){.kind = PLAN_LOAD, .tensor = node->slot, .out = (uint8_t)*value}, &loaded);
+  return rows_load_elements(r, number, &loaded);
 }
 
 llrt_status rows_load(rows *r, int number, int *value) {

@@ -13,6 +13,9 @@
 /* Of a multiprocessor's shared memory what a block takes beside, and other buffers: of joins. */
 #define BESIDE_BYTES 3072
 #define MAX_SLOTS 255
+/* Of a multiprocessor's shared memory what the device takes for each block (CUDA C++ Programming
+ * Guide, "Compute Capabilities": 228 KB, of which a block may have 227). */
+#define DEVICE_BYTES 1024
 
 /* ---- who wants what ---- */
 
@@ -95,17 +98,28 @@ static bool has_copies(const plan_value *value) {
   return any;
 }
 
-/* Gives the tensor a ring, if there is room for it. */
+/* Whether walks share the tensor of a node, and each thread reads of it what it has stored itself.
+ * bytes: of a turn. */
+static llrt_status may_keep(rows *r, int node, bool *may, int64_t *bytes) {
+  plan_value value;
+  const program_node *own = &r->program->node[node];
+  *may = own->op == EXPR_TENSOR && rows_walks(r, node) && count_walks(r, node) > 1;
+  if (!*may) return LLRT_OK;
+  LLRT_TRY(rows_tensor_value(r, own->slot, &value));
+  *may = !has_copies(&value) && value.bits >= 8 &&
+         plan_tile_bits_in(r->d.kernel, &value) == bits_mask(r->d.tile_bits);
+  *bytes = ((int64_t)value.bits << r->d.tile_bits) / 8;
+  return LLRT_OK;
+}
+
+/* Gives the tensor a ring of so many turns, if there is room for it. */
 static llrt_status add_ring(rows *r, int tensor, int64_t turns, int64_t room) {
   plan_kernel *kernel = r->d.kernel;
   int slot = r->program->node[tensor].slot;
   plan_value value;
   LLRT_TRY(rows_tensor_value(r, slot, &value));
   int64_t bytes = ((int64_t)value.bits << r->d.tile_bits) / 8, begin = plan_ring_bytes(kernel);
-  if (has_copies(&value)) return LLRT_OK; /* which others have stored */
-  if (plan_tile_bits_in(kernel, &value) != bits_mask(r->d.tile_bits) || value.bits < 8 ||
-      begin + bytes * turns > room || kernel->n_buffers == PLAN_MAX_BUFFERS)
-    return LLRT_OK;
+  if (begin + bytes * turns > room || kernel->n_buffers == PLAN_MAX_BUFFERS) return LLRT_OK;
   plan_buffer *ring = &kernel->buffer[kernel->n_buffers];
   *ring = (plan_buffer){.bytes = (int32_t)bytes,
                         .offset = (int32_t)begin,
@@ -116,20 +130,51 @@ static llrt_status add_ring(rows *r, int tensor, int64_t turns, int64_t room) {
   return LLRT_OK;
 }
 
+int rows_shared_bits(const rows *r, int *tensors) {
+  const expr_program *program = r->program;
+  int bits = 0;
+  *tensors = 0;
+  for (int i = 0; i < program->n_nodes; i++) {
+    if (program->node[i].op != EXPR_TENSOR || !rows_walks(r, i) || count_walks(r, i) < 2) continue;
+    bits += r->d.kernel->tensor_bits[program->node[i].slot];
+    ++*tensors;
+  }
+  return bits;
+}
+
+/* Of a multiprocessor's shared memory a part for each block, but for what the device takes of it.
+ */
+int64_t rows_room(const rows *r, int blocks) {
+  const plan_kernel *kernel = r->d.kernel;
+  int64_t room = (kernel->target.facts.shared_bytes + DEVICE_BYTES) / blocks - DEVICE_BYTES;
+  if (room > kernel->target.tuning->rows_kept_bytes) room = kernel->target.tuning->rows_kept_bytes;
+  return room - BESIDE_BYTES;
+}
+
 llrt_status rows_begin_keeping(rows *r) {
   plan_kernel *kernel = r->d.kernel;
-  int64_t turns = turns_of(r), room = kernel->target.facts.shared_bytes - BESIDE_BYTES;
-  if (room > kernel->target.tuning->rows_kept_bytes) room = kernel->target.tuning->rows_kept_bytes;
-  bool keeps = r->may_keep && !kernel->target.simd_lanes && kernel->walk.split < 0;
-  if (!keeps || turns < 1 || turns > MAX_SLOTS) return LLRT_OK;
-  for (int i = 0; i < r->program->n_nodes; i++)
-    if (r->program->node[i].op == EXPR_TENSOR && rows_walks(r, i) && count_walks(r, i) > 1)
-      LLRT_TRY(add_ring(r, i, turns, room));
+  int64_t turns = turns_of(r), room = rows_room(r, bits_max(r->walk_blocks, 1)), bytes, all = 0;
+  bool keeps = r->may_keep && !kernel->target.simd_lanes && kernel->walk.split < 0, may;
+  if (!keeps || turns < 1) return LLRT_OK;
+  for (int i = 0; i < r->program->n_nodes; i++) {
+    LLRT_TRY(may_keep(r, i, &may, &bytes));
+    if (may) all += bytes;
+  }
+  if (r->walk_blocks > 0 && all > 0 && all * turns > room) turns = room / all;
+  if (turns < 1 || turns > MAX_SLOTS) return LLRT_OK;
+  for (int i = 0; i < r->program->n_nodes; i++) {
+    LLRT_TRY(may_keep(r, i, &may, &bytes));
+    if (may) LLRT_TRY(add_ring(r, i, turns, room));
+  }
   r->d.keeps = plan_ring_bytes(kernel) > 0;
   return LLRT_OK;
 }
 
 /* ---- steps ---- */
+
+bool rows_keeps_part(const rows *r, int node) {
+  return r->d.kernel->buffer[r->kept[node]].slots < turns_of(r);
+}
 
 llrt_status rows_keep_loaded(rows *r) {
   plan_kernel *kernel = r->d.kernel;
@@ -137,6 +182,10 @@ llrt_status rows_keep_loaded(rows *r) {
     int value = r->loaded[i];
     if (r->kept[i] == ROWS_NONE || r->is_kept[i] || value == ROWS_NONE) continue;
     r->is_kept[i] = true;
+    if (rows_keeps_part(r, i))
+      LLRT_TRY(draft_step(
+          kernel,
+          (plan_step){.kind = PLAN_IF_INTERIOR, .in_ring = (uint8_t)(r->kept[i] + 1), .body = 1}));
     LLRT_TRY(draft_step(
         kernel, (plan_step){.kind = PLAN_SHARED_STORE,
                             .in = (uint8_t)value,
@@ -148,9 +197,21 @@ llrt_status rows_keep_loaded(rows *r) {
 
 llrt_status rows_load_kept(rows *r, int node, const plan_value *laid_out) {
   plan_kernel *kernel = r->d.kernel;
+  int branch = kernel->n_steps;
+  bool part = rows_keeps_part(r, node);
   LLRT_TRY(draft_value(kernel, laid_out, &r->loaded[node]));
-  return draft_step(kernel, (plan_step){.kind = PLAN_SHARED_LOAD,
-                                        .out = (uint8_t)r->loaded[node],
-                                        .buffer = (uint8_t)r->kept[node],
-                                        .vector = (uint8_t)rows_kept_vector(r, laid_out)});
+  if (part)
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR,
+                                            .in_ring = (uint8_t)(r->kept[node] + 1),
+                                            .joins = true,
+                                            .body = 1,
+                                            .out = (uint8_t)r->loaded[node]}));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_SHARED_LOAD,
+                                          .out = (uint8_t)r->loaded[node],
+                                          .buffer = (uint8_t)r->kept[node],
+                                          .vector = (uint8_t)rows_kept_vector(r, laid_out)}));
+  if (!part) return LLRT_OK;
+  LLRT_TRY(rows_load_elements(r, node, laid_out));
+  kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - branch - 2);
+  return LLRT_OK;
 }

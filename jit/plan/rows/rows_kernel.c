@@ -131,7 +131,7 @@ static llrt_status walk_outputs(rows *r) {
   bool scans = rows_end_scans(r);
   if (scans && kernel->n_bounds > 0 && !kernel->target.simd_lanes)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
-  draft_close(kernel, walk);
+  rows_close_walk(r, walk);
   return LLRT_OK;
 }
 
@@ -243,17 +243,27 @@ static int count_weights(const rows *r) {
   return n - rows_loaded_first(r, NULL);
 }
 
-/* Whether a thread of so many blocks has two registers for each element that it holds, a quarter of
- * one for each weight but the first, and a few: with fewer ptxas spills. In clusters the rows that
- * are under way are worth that. Threads are dealt registers by eights. */
+/* Whether a thread of so many blocks has registers for each element that it holds, and a few: one
+ * and a half where no weights are loaded and one axis is joined, else two, and a quarter of one for
+ * each weight but the first; with fewer ptxas spills. In clusters the rows that are under way are
+ * worth that. Threads are dealt registers by eights. */
 static bool have_registers(const rows *r, int blocks) {
   enum { UNIT_REGISTERS = 1 << 16, DEALT = 8, OTHERS = 6 };
   const plan_kernel *kernel = r->d.kernel;
-  int thread_bits = kernel->lane_bits + kernel->warp_bits;
+  int thread_bits = kernel->lane_bits + kernel->warp_bits, weights = count_weights(r);
   int elements = 1 << bits_max(r->d.tile_bits - thread_bits, 0);
-  int wanted = 2 * elements + elements / 4 * bits_max(count_weights(r) - 1, 0) + OTHERS;
+  bool few = weights == 0 && bits_count(r->program->reduced) == 1;
+  int quarters = few ? 6 : 7 + bits_max(weights, 1);
   int registers = (UNIT_REGISTERS >> thread_bits) / blocks;
-  return kernel->cluster_bits || registers - registers % DEALT >= wanted;
+  return kernel->cluster_bits || registers - registers % DEALT >= quarters * elements / 4 + OTHERS;
+}
+
+/* Whether no two warps share a row: then rows wait for none, and threads hold few elements. */
+static bool lies_in_warp(const rows *r) {
+  uint64_t row = rows_bits_of(r, r->program->reduced);
+  bool lies = true;
+  for (int i = 0; i < r->held[PLAN_WARP].n; i++) lies &= !(r->held[PLAN_WARP].at[i] & row);
+  return lies;
 }
 
 /* Blocks that a multiprocessor has registers for: where a thread has more, fewer rows are under
@@ -263,7 +273,9 @@ static int blocks_of_unit(const rows *r) {
   const plan_tuning *tuning = kernel->target.tuning;
   int threads = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
   int wanted = r->program->reduced ? tuning->rows_unit_threads : tuning->rows_flat_unit_threads;
+  if (r->program->reduced && lies_in_warp(r)) return 0;
   int blocks = (wanted + threads - 1) / threads;
+  if (!r->resident && !kernel->target.simd_lanes) return r->walk_blocks;
   if (!r->resident || r->turns) return 0;
   while (blocks > 1 && !have_registers(r, blocks)) blocks--;
   return blocks;

@@ -102,7 +102,8 @@ llrt_status rows_fetch_for(rows *r, int number) {
   const program_node *node = &r->program->node[number];
   bool scan = program_scans(node->op);
   bool walks = node->reduced && !scan && !r->resident; /* and loads in its turns */
-  if (r->value[number] != ROWS_NONE || r->is_kept[number] || walks) return LLRT_OK;
+  bool kept = r->is_kept[number] && !rows_keeps_part(r, number);
+  if (r->value[number] != ROWS_NONE || kept || walks) return LLRT_OK;
   if (node->op == EXPR_TENSOR) return rows_fetch(r, number);
   for (int i = 0; i < node->n_args; i++) LLRT_TRY(rows_fetch_for(r, node->arg[i]));
   return LLRT_OK;
@@ -113,6 +114,34 @@ void rows_load_early(rows *r, int walk) {
   int early = kernel->n_steps - walk - 1;
   if (!kernel->target.simd_lanes && early <= PLAN_MAX_AHEAD)
     kernel->step[walk].ahead = (uint8_t)early;
+}
+
+/* Whether a step in a walk is one that each warp, or thread, does for itself. A ring's elements are
+ * read by the threads that stored them. */
+static bool is_alone(const plan_kernel *kernel, const plan_step *step) {
+  switch (step->kind) {
+  case PLAN_LOAD: return !step->staged;
+  case PLAN_STORE:
+  case PLAN_REGISTERS:
+  case PLAN_SHUFFLE:
+  case PLAN_MAP:
+  case PLAN_APPLY:
+  case PLAN_FILL:
+  case PLAN_JOIN:
+  case PLAN_FOLD:
+  case PLAN_IF_INTERIOR: return true;
+  case PLAN_SHARED_STORE:
+  case PLAN_SHARED_LOAD: return kernel->buffer[step->buffer].slots > 0;
+  default: return false;
+  }
+}
+
+void rows_close_walk(rows *r, int walk) {
+  plan_kernel *kernel = r->d.kernel;
+  bool alone = !kernel->target.simd_lanes && kernel->n_bounds > 0 && !r->resident;
+  draft_close(kernel, walk);
+  for (int i = walk + 1; i < kernel->n_steps; i++) alone &= is_alone(kernel, &kernel->step[i]);
+  kernel->step[walk].by_warps = alone;
 }
 
 llrt_status rows_prepare(rows *r, int number) {

@@ -61,7 +61,8 @@ static llrt_status apply(const online *o, int op, int a, int b, uint64_t bits, i
                     .in = (uint8_t)a,
                     .second = (uint8_t)(b < 0 ? 0 : b),
                     .element = LLRT_F32,
-                    .type = op == EXPR_EQUAL ? LLRT_BOOL : LLRT_F32};
+                    .type = op == EXPR_EQUAL ? LLRT_BOOL : LLRT_F32,
+                    .coarse = op == EXPR_EXP}; /* the row's sum is at least 1 */
   return rows_apply(o->r, step, bits, number);
 }
 
@@ -182,7 +183,7 @@ static llrt_status walk(const online *o, int *max, int *sum) {
   *max = carried[0];
   *sum = carried[1];
   LLRT_TRY(turn(o, x, max, sum));
-  draft_close(kernel, at);
+  rows_close_walk(r, at);
   rows_end_scans(r);
   memcpy(r->value, before[0], sizeof before[0]);
   memcpy(r->loaded, before[1], sizeof before[1]);

@@ -314,7 +314,7 @@ llrt_status rows_walk_reduce(rows *r, int number, int *out) {
                                           .index_in = (uint8_t)carried.at,
                                           .index_with = (uint8_t)j.value.at,
                                           .index_out = (uint8_t)next.at}));
-  draft_close(kernel, walk);
+  rows_close_walk(r, walk);
   rows_end_scans(r);
   memcpy(r->value, before[0], sizeof before[0]);
   memcpy(r->loaded, before[1], sizeof before[1]);

@@ -19,6 +19,13 @@
  * so many of the others, may lie beyond a row's end. */
 #define LEAST_ACCESS_BITS 64
 #define MOST_WASTE_DIVISOR 10
+/* Rows that are not aligned: bits of a word, and log2 words of a thread that lie in rows one after
+ * the other, between which nothing is stored by halves. */
+#define WORD_BITS 32
+#define LEAST_RUN_BITS 3
+#define RUN_BITS 2
+/* Of what a block of several keeps of a row one in so many more are read again. */
+#define KEPT_SHARE 4
 /* log2 registers of the host, and of rows that lie in them. */
 #define HOST_BITS 1
 #define HOST_MOST_BITS 4
@@ -34,6 +41,7 @@ typedef struct tiler {
   int n[3], at[3][LLRT_MAX_BITS];      /* bits of registers, lanes, warps */
   int vector, fewer; /* GPUs: log2 elements of the anchor's accesses, and by how many times fewer
                         warps a row has than it could */
+  bool odd;          /* accesses are narrower because rows are not aligned */
 } tiler;
 
 /* ---- the order ---- */
@@ -195,21 +203,62 @@ static int resident_vector(const tiler *w, int widest) {
   return vector;
 }
 
-/* Whether accesses of 2^vector elements are not aligned in all rows, wherever the first one begins.
- */
-static bool is_odd(const tiler *w, int vector) {
+/* log2 elements, at most `most`, by which rows lie apart, wherever the first one begins. */
+static int row_alignment(const tiler *w, int most) {
   const plan_kernel *kernel = w->d->kernel;
-  int align = vector;
+  int align = most;
   for (int i = 0; i < kernel->n_digits; i++)
     if (kernel->digit[i].axis >= 0 && kernel->digit[i].side[w->anchor].kind == PLAN_STRIDE)
       align = bits_min(align, w->d->side[i][w->anchor].align);
-  return align < vector;
+  return align;
 }
 
-/* log2 elements of a thread in a turn of a walk: half as many where rows are not aligned, because
- * vectors that overhang them want more registers. */
-static int walk_bits(const tiler *w, int vector) {
-  return w->d->kernel->target.tuning->rows_walk_bits - is_odd(w, vector);
+/* Whether accesses of 2^vector elements are not aligned in all rows. */
+static bool is_odd(const tiler *w, int vector) { return row_alignment(w, vector) < vector; }
+
+/* Whether all tensors of which rows have parts are of 16 or 32 bits. */
+static bool have_words(const tiler *w) {
+  const expr_program *program = w->r->program;
+  bool have = true;
+  for (int t = 0; t < program->n_tensors; t++) {
+    int bits = w->d->kernel->tensor_bits[t];
+    if (program->tensor[t].axes & program->reduced) have &= bits == 16 || bits == 32;
+  }
+  return have;
+}
+
+/* log2 elements of accesses where those of 2^widest are not aligned in all rows: a word, or what
+ * all rows are aligned to. Lanes beside each other then have words beside each other, and what lies
+ * across two of them is shifted once, not for each access and each end of it. */
+static int odd_vector(const tiler *w, int widest) {
+  int word = bits_log2(WORD_BITS / w->d->kernel->tensor_bits[w->anchor]);
+  const plan_target *target = &w->d->kernel->target;
+  bool long_rows = bits_count(w->reduced) >= target->lane_bits + LEAST_RUN_BITS;
+  if (target->access_align_bytes <= 1 || !long_rows || !is_odd(w, widest) || !have_words(w))
+    return widest;
+  return bits_max(row_alignment(w, widest), word);
+}
+
+/* How rows are walked: log2 elements of a thread in a turn and warps of a block; r->walk_blocks.
+ *
+ * In blocks of a multiprocessor that has room for several, one loads while others work; they have
+ * few registers, and so half the elements. Where they cannot keep most of the row, which several
+ * walks want, one block keeps as much as it can. Rows that are not aligned want more registers for
+ * each element: of these a thread has half as many, and a block that is alone twice the warps. */
+static void choose_walk(tiler *w, int *bits, int *warps) {
+  const plan_tuning *tuning = w->d->kernel->target.tuning;
+  int tensors, shared = rows_shared_bits(w->r, &tensors), blocks = tuning->rows_walk_blocks;
+  int64_t bytes = known_row(w) * shared / 8;
+  bool odd = is_odd(w, w->vector);
+  *bits = tuning->rows_walk_bits - odd;
+  *warps = tuning->rows_walk_warp_bits;
+  w->r->walk_blocks = 0;
+  if (!w->r->may_keep || blocks == 0 || bytes == 0) return;
+  int64_t room = rows_room(w->r, blocks);
+  bool most = tensors == 1 && bytes <= room + room / KEPT_SHARE;
+  w->r->walk_blocks = most ? blocks : 1;
+  if (most) *bits = tuning->rows_walk_bits - 1;
+  else *warps += odd;
 }
 
 static void gpu_roles(tiler *w) {
@@ -220,12 +269,15 @@ static void gpu_roles(tiler *w) {
   place_nibbles(w);
   fill(w, PLAN_LANE, kernel->lane_bits, all);
   if (w->r->resident) {
+    if (w->odd) fill(w, PLAN_REGISTER, w->vector + RUN_BITS, w->reduced);
     int bits = bits_count(w->reduced & ~w->used) + w->n[PLAN_REGISTER];
     fill(w, PLAN_WARP, row_warps(w, bits) - w->fewer, w->reduced);
     fill(w, PLAN_REGISTER, w->r->turns ? MOST_TURN_BITS : MOST_BITS, w->reduced);
   } else {
-    fill(w, PLAN_REGISTER, walk_bits(w, w->vector), w->reduced);
-    fill(w, PLAN_WARP, tuning->rows_walk_warp_bits - w->fewer, w->reduced);
+    int bits, warps;
+    choose_walk(w, &bits, &warps);
+    fill(w, PLAN_REGISTER, bits, w->reduced);
+    fill(w, PLAN_WARP, warps - w->fewer, w->reduced);
   }
   if (w->reduced) {
     fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);
@@ -372,7 +424,9 @@ static void fitting_gpu_roles(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   int widest = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[w->anchor]);
   w->vector = bits_min(widest, 3);
-  if (w->r->resident) w->vector = resident_vector(w, w->vector);
+  w->odd = odd_vector(w, w->vector) < w->vector;
+  if (w->odd) w->vector = odd_vector(w, w->vector);
+  else if (w->r->resident) w->vector = resident_vector(w, w->vector);
   gpu_roles(w);
   while (!(joins_fit(w) && scans_fit(w)) &&
          (w->vector > 0 || count_in(w, PLAN_WARP, w->reduced) > 0)) {

@@ -26,8 +26,9 @@ const plan_tuning plan_tuning_nvidia = {.targets = "sm_80, sm_89, sm_90, sm_90a"
                                         .rows_turn_warp_bits = 4,
                                         .rows_turn_unit_warp_bits = 5,
                                         .rows_cluster_warp_bits = 4,
-                                        .rows_unit_threads = 896,
+                                        .rows_unit_threads = 1024,
                                         .rows_flat_unit_threads = 1536,
+                                        .rows_walk_blocks = 2,
                                         .rows_kept_bytes = 1 << 20};
 
 const plan_tuning plan_tuning_amd = {.targets = "gfx90a, gfx942", GPU, .rows_looped_numbers = 32};

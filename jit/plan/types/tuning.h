@@ -182,6 +182,11 @@
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_walk_warp_bits, "log2 warps", "of a block that walks a row", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
+  X(int, rows_walk_blocks, "blocks of a multiprocessor", \
+    "that walk rows of which most has room in their parts of its shared memory, one block where " \
+    "it " \
+    "has not: the first turns of a row stay there; 0: any, and rows stay whole or not at all", \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int64_t, rows_kept_bytes, "bytes of shared memory", \
     "in which a block keeps what several walks of a row want, at most", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \

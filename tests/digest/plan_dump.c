@@ -267,7 +267,8 @@ static void put_step(llrt_text *out, const plan_step *x) {
   NUMBER(reverse) NUMBER(joins) NUMBER(nested) NUMBER(turned) NUMBER(looped) NUMBER(pairs)
   NUMBER(ordered)
   NUMBER(relative)
-  NUMBER(bare) NUMBER(by_warps) NUMBER(own) NUMBER(by_value) NUMBER(lazy) NUMBER(box) NUMBER(axis) NUMBER(axis_bits)
+  NUMBER(bare) NUMBER(by_warps) NUMBER(own) NUMBER(by_value) NUMBER(lazy) NUMBER(box)
+  NUMBER(axis) NUMBER(axis_bits)
   NUMBER(with)
   NUMBER(index_in) NUMBER(index_with) NUMBER(index_out)
   if (x->kind != PLAN_APPLY) return;

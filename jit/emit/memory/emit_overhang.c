@@ -63,5 +63,5 @@ void emit_overhang_step(emitter *e, const plan_step *step) {
   if (load && step->exact) overhang_load_exact(&o, index, n);
   else if (load) overhang_load(&o, index, n);
   else if (narrow) emit_straddle_store(&o, index, n);
-  else overhang_store(&o, index, n);
+  else if (!overhang_store_runs(&o, index, n)) overhang_store(&o, index, n);
 }

@@ -176,6 +176,5 @@ static void store_piece(overhang *o, uint64_t index) {
 }
 
 void overhang_store(overhang *o, const uint64_t *index, int n) {
-  if (overhang_store_runs(o, index, n)) return;
   for (int i = 0; i < n; i++) store_piece(o, index[i]);
 }

@@ -31,6 +31,7 @@ static const struct {
     {"host", 4317},
     {"cuda-emu:sm_90a", 101683}, /* a thread reads more warps than a value has words */
     {"cuda-emu:sm_90a", 312158},
+    {"cuda-emu:sm_90a", 5230078}, /* the root of -infinity */
     {"cuda-emu:sm_90a", 304798}, /* a load of its own condition in a walk: wrong on an H100 alone */
     {"cuda-emu:sm_90a",
      811149}, /* rings of a walked row, and an exchange that has no room beside */

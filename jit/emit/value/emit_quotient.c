@@ -70,7 +70,8 @@ LLVMValueRef emit_root_inverse(emitter *e, LLVMValueRef root) {
 #define LEAST 0x1p-90
 
 /* g + (x - g^2) h with g = x y and h = y / 2, y the table's 1 / sqrt x: rounded correctly, as the
- * remainder is exact. 0 and infinity are their own roots, and their halves. */
+ * remainder is exact. 0, either, and infinity are their own roots, and their halves; -infinity is
+ * neither. */
 static LLVMValueRef near_root(emitter *e, LLVMValueRef x) {
   LLVMBuilderRef b = e->builder;
   LLVMTypeRef type = f32(e);
@@ -82,7 +83,8 @@ static LLVMValueRef near_root(emitter *e, LLVMValueRef x) {
   LLVMValueRef g = LLVMBuildFMul(b, large, y, ""), h = LLVMBuildFMul(b, y, half, "");
   LLVMValueRef rest = multiply_add(e, LLVMBuildFNeg(b, g, ""), g, large);
   LLVMValueRef root = LLVMBuildFMul(b, multiply_add(e, rest, h, g), down, "");
-  LLVMValueRef same = LLVMBuildFCmp(b, LLVMRealOEQ, LLVMBuildFMul(b, x, half, ""), x, "");
+  LLVMValueRef size = emit_intrinsic(e, "llvm.fabs", &type, 1, &x, 1);
+  LLVMValueRef same = LLVMBuildFCmp(b, LLVMRealOEQ, LLVMBuildFMul(b, x, half, ""), size, "");
   return LLVMBuildSelect(b, same, x, root, "");
 }
 

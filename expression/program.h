@@ -36,13 +36,19 @@ typedef struct program_tensor {
   uint16_t flipped; /* bit a: along named axis a backwards */
   uint16_t taken;   /* bit a: along named axis a only position at[a] */
   int8_t at[EXPR_MAX_AXES];
+  uint8_t words; /* outputs: 1 + the row of program.words by which bits of their words are permuted;
+                    0: none */
 } program_tensor;
+
+/* Outputs of which bits of 32-bit words are permuted. */
+#define PROGRAM_MAX_WORDS 2
 
 typedef struct llrt_program {
   int32_t rank, leading; /* axes of the operation; how many of them "..." holds, the first */
   int32_t n_tensors, n_nodes, n_scalars;
   uint8_t reduced;                       /* axes along which something is joined */
   uint8_t scalar[LLRT_EXPR_MAX_SCALARS]; /* llrt_dtype */
+  uint8_t words[PROGRAM_MAX_WORDS][32];  /* bit i is bit words[..][i] of the word of elements */
   program_tensor tensor[PROGRAM_MAX_TENSORS];
   program_node node[PROGRAM_MAX_NODES];
 } expr_program;

@@ -17,6 +17,7 @@ llrt_hash program_hash(const expr_program *program) {
     const program_tensor *tensor = &program->tensor[t];
     llrt_hasher_add_u64(&hasher, (uint64_t)tensor->axes << 32 | (uint64_t)tensor->output << 24 |
                                      (uint64_t)tensor->node << 8 | tensor->store);
+    if (tensor->words) llrt_hasher_add_bytes(&hasher, program->words[tensor->words - 1], 32);
   }
   for (int i = 0; i < program->n_nodes; i++) {
     const program_node *node = &program->node[i];
@@ -59,7 +60,7 @@ bool program_is_valid(const expr_program *program) {
   for (int i = 0; valid && i < program->n_nodes; i++) valid = node_is_valid(program, i);
   for (int t = 0; valid && t < program->n_tensors; t++) {
     const program_tensor *tensor = &program->tensor[t];
-    valid = tensor->axes >> program->rank == 0 &&
+    valid = tensor->axes >> program->rank == 0 && tensor->words <= PROGRAM_MAX_WORDS &&
             (!tensor->output ||
              (tensor->node < program->n_nodes && is_computed_in(program->node[tensor->node].type) &&
               program_compute_type((llrt_dtype)tensor->store)));

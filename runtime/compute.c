@@ -91,11 +91,41 @@ static llrt_status bind_args(const llrt_expr *expr, const llrt_arg *args, int n,
 
 /* ---- the description ---- */
 
-static llrt_status take_params(const llrt_compute_params *params) {
-  llrt_compute_params own;
-  LLRT_TRY(LLRT_PARAMS_READ(llrt_compute_params, params, &own));
-  LLRT_REQUIRE(own.flags == 0, "params: flags is 0x%llx, not 0", (unsigned long long)own.flags);
+static llrt_status take_params(const llrt_compute_params *params, llrt_compute_params *own) {
+  LLRT_TRY(LLRT_PARAMS_READ(llrt_compute_params, params, own));
+  LLRT_REQUIRE(own->flags == 0, "params: flags is 0x%llx, not 0", (unsigned long long)own->flags);
+  LLRT_REQUIRE(own->n_maps >= 0 && own->n_maps <= PROGRAM_MAX_WORDS,
+               "params: n_maps is %lld, not 0 to %d", (long long)own->n_maps, PROGRAM_MAX_WORDS);
+  LLRT_REQUIRE(own->maps || own->n_maps == 0, "params: maps is NULL, n_maps %lld",
+               (long long)own->n_maps);
   return LLRT_OK;
+}
+
+static bool is_permutation(const uint8_t perm[32]) {
+  uint32_t seen = 0;
+  for (int i = 0; i < 32; i++) seen |= perm[i] < 32 ? 1u << perm[i] : 0;
+  return seen == UINT32_MAX;
+}
+
+/* Bits of words of the output that a map names: of its tensor of the program. */
+static llrt_status take_map(const llrt_expr *expr, const llrt_output_map *map, int number,
+                            expr_program *program) {
+  LLRT_REQUIRE(map->name, "params: the name of map %d is NULL", number);
+  LLRT_REQUIRE(map->map.kind == LLRT_MAP_WORD_BITS, "the map of %s is of kind %d, not WORD_BITS",
+               map->name, (int)map->map.kind);
+  LLRT_REQUIRE(is_permutation(map->map.perm), "the map of %s permutes no 32 bits", map->name);
+  int found = find_tensor(expr, map->name);
+  for (int t = 0; t < program->n_tensors; t++) {
+    program_tensor *tensor = &program->tensor[t];
+    if (!tensor->output || tensor->tensor != found) continue;
+    LLRT_REQUIRE(!tensor->words, "%s has two maps", map->name);
+    LLRT_REQUIRE(llrt_dtype_bits((llrt_dtype)tensor->store) < 32,
+                 "%s has elements of 32 bits and more, and a map of words", map->name);
+    memcpy(program->words[number], map->map.perm, sizeof program->words[number]);
+    tensor->words = (uint8_t)(number + 1);
+    return LLRT_OK;
+  }
+  return llrt_error(LLRT_INVALID_ARGUMENT, "%s, which a map is for, is no output", map->name);
 }
 
 static llrt_status check_bound(const llrt_expr *expr, int t, const llrt_tensor *tensor) {
@@ -105,7 +135,7 @@ static llrt_status check_bound(const llrt_expr *expr, int t, const llrt_tensor *
   return LLRT_OK;
 }
 
-static llrt_status describe(const bound *b, compute_call *call) {
+static llrt_status describe(const bound *b, const llrt_compute_params *params, compute_call *call) {
   llrt_dtype types[LLRT_EXPR_MAX_TENSORS];
   int32_t ranks[LLRT_EXPR_MAX_TENSORS];
   op_description *desc = &call->desc;
@@ -115,6 +145,8 @@ static llrt_status describe(const bound *b, compute_call *call) {
     LLRT_TRY(check_bound(b->expr, t, b->tensor[t]));
   }
   LLRT_TRY(program_make(b->expr, types, ranks, &desc->program));
+  for (int i = 0; i < params->n_maps; i++)
+    LLRT_TRY(take_map(b->expr, &params->maps[i], i, &desc->program));
   const expr_program *program = &desc->program;
   op_description_begin(desc, LLRT_OP_COMPUTE, program->n_tensors);
   desc->dot.roles = LLRT_ROLES_NUMBERED;
@@ -137,9 +169,10 @@ static llrt_status describe(const bound *b, compute_call *call) {
 static llrt_status describe_checked(const llrt_expr *expr, const llrt_arg *args, int n,
                                     const llrt_compute_params *params, compute_call *call) {
   bound b;
-  LLRT_TRY(take_params(params));
+  llrt_compute_params own;
+  LLRT_TRY(take_params(params, &own));
   LLRT_TRY(bind_args(expr, args, n, true, &b));
-  LLRT_TRY(describe(&b, call));
+  LLRT_TRY(describe(&b, &own, call));
   LLRT_ENTRY_NAMES(call->called);
   return llrt_validate_desc(&call->desc);
 }
@@ -164,9 +197,10 @@ llrt_status llrt_compute_describe(const llrt_expr *expr, const llrt_arg *args, i
 
 /* ---- the call ---- */
 
-static llrt_status describe_call(const llrt_expr *expr, const llrt_arg *args, int n, void *stream,
+static llrt_status describe_call(const llrt_expr *expr, const llrt_arg *args, int n,
+                                 const llrt_compute_params *params, void *stream,
                                  compute_call *call) {
-  LLRT_TRY(describe_checked(expr, args, n, NULL, call));
+  LLRT_TRY(describe_checked(expr, args, n, params, call));
   LLRT_ENTRY_NAMES(call->called);
   LLRT_TRY(llrt_validate_tensors(call->desc.tensors, call->desc.n_tensors, call->desc.dot.roles,
                                  stream));
@@ -185,16 +219,18 @@ llrt_status llrt_compute_into(const llrt_expr *expr, const llrt_arg *args, int n
                               const llrt_compute_params *params, void *stream) {
   LLRT_ENTRY();
   LLRT_REQUIRE(expr, "expr is NULL");
-  LLRT_TRY(take_params(params));
+  llrt_compute_params own;
+  LLRT_TRY(take_params(params, &own));
   llrt_status status = LLRT_OK;
-  compute_call *call = compute_call_find(expr, args, n);
+  bool keeps = own.n_maps == 0; /* calls are kept by their tensors alone */
+  compute_call *call = keeps ? compute_call_find(expr, args, n) : NULL;
   if (!call) {
     call = compute_call_new(expr);
     if (!call) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a description");
-    status = describe_call(expr, args, n, stream, call);
+    status = describe_call(expr, args, n, &own, stream, call);
   }
   if (status == LLRT_OK) status = run_call(call, stream);
-  if (status == LLRT_OK) compute_call_keep(expr, args, n, call);
+  if (status == LLRT_OK && keeps) compute_call_keep(expr, args, n, call);
   else compute_call_free(call);
   return status;
 }

@@ -100,8 +100,10 @@ static void put_program(llrt_text *out, const expr_program *program) {
   put_bytes(out, program->scalar, sizeof program->scalar);
   for (int t = 0; t < program->n_tensors; t++) {
     const program_tensor *tensor = &program->tensor[t];
-    const uint8_t fields[] = {tensor->axes, tensor->output, tensor->node, tensor->store};
+    const uint8_t fields[] = {tensor->axes, (uint8_t)(tensor->output | tensor->words << 1),
+                              tensor->node, tensor->store};
     put_bytes(out, fields, sizeof fields);
+    if (tensor->words) put_bytes(out, program->words[tensor->words - 1], 32);
     put(out, (int64_t)tensor->flipped << 16 | tensor->taken);
   }
   for (int i = 0; i < program->n_nodes; i++) {
@@ -257,9 +259,13 @@ static void get_program(reader *in, op_description *desc) {
     program_tensor *tensor = &program->tensor[t];
     uint8_t fields[4] = {0};
     get_bytes(in, fields, sizeof fields);
+    uint8_t words = fields[1] >> 1;
+    in->bad |= words > PROGRAM_MAX_WORDS;
+    if (words && !in->bad) get_bytes(in, program->words[words - 1], 32);
     int64_t moved = get(in);
     *tensor = (program_tensor){.axes = fields[0],
-                               .output = fields[1] != 0,
+                               .output = (fields[1] & 1) != 0,
+                               .words = words,
                                .node = fields[2],
                                .store = fields[3],
                                .flipped = (uint16_t)(moved >> 16),

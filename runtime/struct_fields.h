@@ -45,7 +45,8 @@
     F(llrt_compile_event, desc) F(llrt_compile_event, text) \
     F(llrt_compile_event, milliseconds) F(llrt_compile_event, background) \
     F(llrt_compile_event, reserved)) \
-  S(llrt_compute_params, F(llrt_compute_params, size) F(llrt_compute_params, flags)) \
+  S(llrt_compute_params, F(llrt_compute_params, size) F(llrt_compute_params, flags) \
+    F(llrt_compute_params, maps) F(llrt_compute_params, n_maps)) \
   S(llrt_context_params, F(llrt_context_params, size) F(llrt_context_params, allocator) \
     F(llrt_context_params, log_user) F(llrt_context_params, log) \
     F(llrt_context_params, parallel_user) F(llrt_context_params, parallel_for) \
@@ -153,6 +154,7 @@
     F(llrt_op_dot, word_bits) F(llrt_op_dot, tf32) F(llrt_op_dot, fast_accumulate) \
     F(llrt_op_dot, has_alpha) F(llrt_op_dot, has_beta) F(llrt_op_dot, batch_invariant) \
     F(llrt_op_dot, reserved)) \
+  S(llrt_output_map, F(llrt_output_map, name) F(llrt_output_map, map)) \
   S(llrt_padded_params, F(llrt_padded_params, size) F(llrt_padded_params, rank) \
     F(llrt_padded_params, n_intervals) F(llrt_padded_params, interval) \
     F(llrt_padded_params, padding) F(llrt_padded_params, order) \

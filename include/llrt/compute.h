@@ -20,10 +20,19 @@ typedef struct llrt_arg {
   int64_t reserved[2]; /* 0 */
 } llrt_arg;
 
+/* What an output's elements become behind their cast: WORD_BITS alone (map.h), of elements of less
+ * than 32 bits, as llrt_dot_pack gives it, in storages of whole words; pads are 0. */
+typedef struct llrt_output_map {
+  const char *name; /* of the output */
+  llrt_map map;
+} llrt_output_map;
+
 /* NULL and all-zero: the presets. */
 typedef struct llrt_compute_params {
   size_t size;
-  uint64_t flags; /* 0 */
+  uint64_t flags;              /* 0 */
+  const llrt_output_map *maps; /* n_maps of them, borrowed for the call */
+  int64_t n_maps;              /* 0 to 2, each output once */
 } llrt_compute_params;
 
 /* Computes expr's outputs from its inputs. args: each name of the signature once, in any order.

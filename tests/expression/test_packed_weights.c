@@ -1,6 +1,6 @@
 /* Weights that an expression quantises straight into the order of products have the bytes of
- * llrt_convert into what llrt_dot_pack names, from the same elements row by row; 4-bit ones once
- * the bits of their words are in order. */
+ * llrt_convert into what llrt_dot_pack names, from the same elements row by row; 4-bit ones with
+ * the bits of their words in order, in the same pass or by a convert behind it. */
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>
@@ -52,15 +52,19 @@ static void draw_weights(const held *w) {
   free(x);
 }
 
-static void compute(const char *name, const held *x, const held *q, const held *s) {
+/* map: of q; NULL: none. */
+static void compute(const char *name, const held *x, const held *q, const held *s,
+                    const llrt_map *map) {
   char text[4000];
   llrt_expr *expr;
+  const llrt_output_map of_q = {.name = "q", .map = map ? *map : (llrt_map){0}};
+  const llrt_compute_params params = {.size = sizeof params, .maps = &of_q, .n_maps = map != NULL};
   const llrt_arg args[] = {{.name = "x", .tensor = &x->tensor},
                            {.name = "q", .tensor = &q->tensor},
                            {.name = "s", .tensor = &s->tensor}};
   trial_read_text(name, text, sizeof text);
   cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK, "%s", llrt_last_error());
-  cr_assert_eq(llrt_compute_into(expr, args, 3, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_compute_into(expr, args, 3, &params, NULL), LLRT_OK, "%s", llrt_last_error());
   llrt_expr_destroy(&expr);
 }
 
@@ -90,20 +94,23 @@ static void check(llrt_device *device, size_t c) {
   cr_assert_eq(llrt_dot_pack(&what, cases[c].target, LLRT_DOT_B, &packing), LLRT_OK, "%s",
                llrt_last_error());
   held x = make(device, LLRT_BF16, n, k, NULL);
-  held q[4], s[4];
-  for (int i = 0; i < 4; i++) {
+  held q[5], s[5];
+  for (int i = 0; i < 5; i++) {
     q[i] = make(device, cases[c].element, k, n, i ? &packing.storages[0] : NULL);
     s[i] = make(device, LLRT_E8M0, k / 32, n, i ? &packing.storages[1] : NULL);
   }
   draw_weights(&x);
-  compute(cases[c].name, &x, &q[0], &s[0]);
+  compute(cases[c].name, &x, &q[0], &s[0], NULL);
   convert(&q[0], &q[1], &packing.map, packing.n_maps);
   convert(&s[0], &s[1], NULL, 0);
-  compute(cases[c].name, &x, &q[2], &s[2]);
+  compute(cases[c].name, &x, &q[2], &s[2], NULL);
   convert(&q[2], &q[3], &packing.map, packing.n_maps); /* bits of 4-bit elements' words */
   expect_same(&q[3], &q[1], cases[c].name);
   expect_same(&s[2], &s[1], cases[c].name);
-  for (int i = 0; i < 4; i++) {
+  compute(cases[c].name, &x, &q[4], &s[4], packing.n_maps ? &packing.map : NULL);
+  expect_same(&q[4], &q[1], cases[c].name);
+  expect_same(&s[4], &s[1], cases[c].name);
+  for (int i = 0; i < 5; i++) {
     llrt_memory_free(device, q[i].tensor.data);
     llrt_memory_free(device, s[i].tensor.data);
   }
@@ -113,4 +120,48 @@ static void check(llrt_device *device, size_t c) {
 Test(packed_weights, bytes_of_dot_pack) {
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
     for (int d = 0; d < DEVICES; d++) check(trial_device(devices[d]), c);
+}
+
+/* Nothing is written, and the message says which map is wrong. */
+Test(packed_weights, maps_refused) {
+  static const struct {
+    const char *name, *message;
+    llrt_map_kind kind;
+    int n, last; /* maps; bit 31 is bit `last` */
+  } rows[] = {
+      {"x", "x, which a map is for, is no output", LLRT_MAP_WORD_BITS, 1, 31},
+      {"k", "k, which a map is for, is no output", LLRT_MAP_WORD_BITS, 1, 31},
+      {"s", "s has elements of 32 bits and more", LLRT_MAP_WORD_BITS, 1, 31},
+      {"q", "the map of q permutes no 32 bits", LLRT_MAP_WORD_BITS, 1, 30},
+      {"q", "the map of q is of kind 1, not WORD_BITS", LLRT_MAP_XOR, 1, 31},
+      {"q", "q has two maps", LLRT_MAP_WORD_BITS, 2, 31},
+      {"q", "n_maps is 3, not 0 to 2", LLRT_MAP_WORD_BITS, 3, 31},
+      {NULL, "the name of map 0 is NULL", LLRT_MAP_WORD_BITS, 1, 31},
+      {"q", "lie in no thread as a whole", LLRT_MAP_WORD_BITS, 1, 31}, /* 5 in a row */
+  };
+  float x[15] = {0}, s[3] = {7, 7, 7};
+  unsigned char q[15] = {9};
+  llrt_device *device = trial_device("host");
+  llrt_expr *expr;
+  cr_assert_eq(
+      llrt_expr_parse("(x[t n]) -> (q[t n]: i8, s[t]: f32) { s = max(x, n); q = x }", &expr),
+      LLRT_OK);
+  const llrt_tensor
+      in = {.data = x, .dtype = LLRT_F32, .rank = 2, .shape = {3, 5}, .device = device},
+      to = {.data = q, .dtype = LLRT_I8, .rank = 2, .shape = {3, 5}, .device = device},
+      of = {.data = s, .dtype = LLRT_F32, .rank = 1, .shape = {3}, .device = device};
+  const llrt_arg args[] = {
+      {.name = "x", .tensor = &in}, {.name = "q", .tensor = &to}, {.name = "s", .tensor = &of}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    llrt_output_map maps[3] = {{.name = rows[i].name, .map = {.kind = rows[i].kind}}};
+    for (int bit = 0; bit < 32; bit++)
+      maps[0].map.perm[bit] = (uint8_t)(bit < 31 ? bit : rows[i].last);
+    maps[1] = maps[2] = maps[0];
+    const llrt_compute_params params = {.size = sizeof params, .maps = maps, .n_maps = rows[i].n};
+    llrt_status status = llrt_compute_into(expr, args, 3, &params, NULL);
+    cr_expect(status != LLRT_OK && strstr(llrt_last_error(), rows[i].message), "%zu: %s", i,
+              status == LLRT_OK ? "done" : llrt_last_error());
+    cr_expect(q[0] == 9 && s[0] == 7 && s[2] == 7);
+  }
+  llrt_expr_destroy(&expr);
 }

@@ -4,6 +4,7 @@
  *   rows_tile.c    digits -> the work tile, who holds which of its bits
  *   rows_access.c  values from tensors and into them
  *   rows_pads.c    what lies beyond a shape in a padded output
+ *   rows_words.c   bits of an output's words that are permuted
  *   rows_reduce.c  joins along axes: in the block, or walked
  *   rows_keep.c    tensors of walked rows that stay in shared memory from walk to walk
  *   rows_online.c  a walked row's maximum and sum of exponentials in one walk
@@ -14,6 +15,7 @@
 #ifndef LLRT_JIT_PLAN_ROWS_ROWS_H
 #define LLRT_JIT_PLAN_ROWS_ROWS_H
 
+#include "base/bits.h"
 #include "jit/plan/block/block.h"
 #include "jit/plan/draft/draft.h"
 #include "jit/plan/facts/vector_list.h"
@@ -100,6 +102,16 @@ llrt_status rows_load_elements(rows *r, int node, const plan_value *laid_out);
  * there, in the type that `value` is computed in. */
 bool rows_has_pads(const rows *r, int tensor);
 llrt_status rows_fill_pads(rows *r, int tensor, int *value);
+
+/* log2 elements of a 32-bit word of the tensor. */
+static inline int rows_word_bits(const plan_kernel *kernel, int tensor) {
+  return bits_max(5 - bits_log2(kernel->tensor_bits[tensor]), 0);
+}
+
+/* rows_words.c: lays the value out so that each thread has whole words of the output's memory. */
+llrt_status rows_lay_out_words(rows *r, int tensor, int *value);
+/* Permutes the bits of the words of what is stored. */
+llrt_status rows_permute_words(rows *r, int tensor, int *value);
 
 /* rows_keep.c: bits of an element of all tensors that several walks want; how many they are. */
 int rows_shared_bits(const rows *r, int *tensors);

@@ -248,10 +248,13 @@ enum { ACCESS_WHOLE, ACCESS_MASKED, ACCESS_BOTH };
 static llrt_status store_elements(rows *r, int tensor, int value, int form) {
   plan_kernel *kernel = r->d.kernel;
   access_forms f;
+  bool words = r->program->tensor[tensor].words != 0;
+  if (words) LLRT_TRY(rows_lay_out_words(r, tensor, &value));
   LLRT_TRY(encode(r, &r->program->tensor[tensor], &value));
   plan_value *stored = &kernel->value[value];
   if (kernel->tensor_bits[tensor] < 32) stored->word = (uint8_t)word_of(&r->d, stored, tensor);
-  const plan_value layout = *stored;
+  if (words) LLRT_TRY(rows_permute_words(r, tensor, &value));
+  const plan_value layout = kernel->value[value];
   const plan_step step = {.kind = PLAN_STORE, .tensor = (uint8_t)tensor, .in = (uint8_t)value};
   if (form == ACCESS_BOTH) return access_steps(r, step, &layout);
   LLRT_TRY(find_forms(r, step, &layout, &f));

@@ -132,6 +132,24 @@ static void place_nibbles(tiler *w) {
   }
 }
 
+/* A thread has whole words of outputs of which bits are permuted, on the host neighbouring lanes
+ * what a lane's register does not hold. What is below in a digit with an upper part comes along. */
+static void place_words(tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  for (int t = 0; t < kernel->n_tensors; t++) {
+    int word = w->r->program->tensor[t].words ? rows_word_bits(kernel, t) : 0;
+    for (int j = 0; j < word; j++)
+      for (int z = 0; z < w->d->n_bits; z++) {
+        int first = w->d->first[draft_digit_of(w->d, z)];
+        if (w->d->column[t][z] != 1ull << j || w->used >> z & 1) continue;
+        bool lane = kernel->target.simd_lanes && kernel->tensor_bits[t] << j >= 8;
+        place(w, lane ? PLAN_LANE : PLAN_REGISTER, z);
+        for (int below = first; below < z && !may_follow(w, z); below++)
+          if (!(w->used >> below & 1)) place(w, PLAN_LANE, below);
+      }
+  }
+}
+
 /* Instructions that an element of a node takes, about. */
 static int weight_of(int op) {
   switch (op) {
@@ -267,6 +285,7 @@ static void gpu_roles(tiler *w) {
   uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
   place_vector(w, PLAN_REGISTER, w->vector);
   place_nibbles(w);
+  place_words(w);
   fill(w, PLAN_LANE, kernel->lane_bits, all);
   if (w->r->resident) {
     if (w->odd) fill(w, PLAN_REGISTER, w->vector + RUN_BITS, w->reduced);
@@ -301,6 +320,7 @@ static void host_roles(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
   place_nibbles(w);
+  place_words(w);
   fill(w, PLAN_LANE, kernel->lane_bits, all);
   int most = has_scans(w->r->program) ? HOST_SCAN_BITS : HOST_MOST_BITS;
   fill(w, PLAN_REGISTER, w->r->resident ? most : HOST_BITS, w->reduced);

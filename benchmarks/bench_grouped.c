@@ -1,7 +1,9 @@
 /* Products of rows that are sorted by expert with a stack of weights (llrt_dot_params.ends), as
  * layers of experts have them: tokens, each of which goes to `top` of E experts, evenly or as
- * Zipf's law has it; the same with rows gathered as they are loaded and scattered, weighed, as they
- * are stored; the gradient of the weights; and a dense product of as many operations. Results are
+ * Zipf's law has it; the same where each position's expert is given, sorted, in place of ends; with
+ * rows gathered as they are loaded and scattered, weighed, as they are stored: each token's row is
+ * read for every expert it goes to, in the order of tokens, as a stable sort by expert leaves them;
+ * the gradient of the weights; and a dense product of as many operations. Results are
  * compared with sums in f64 at places spread over D, then single launches are timed with nothing in
  * the caches. */
 #include "dot_run.h"
@@ -29,7 +31,7 @@ static const layer layers[] = {{"128 top-8", 128, 8, 3072, 4096}, {"32 top-4", 3
 static const int64_t tokens[] = {1, 4, 16, 64, 256, 1024, 4096, 16384};
 #define COUNT(list) ((int)(sizeof list / sizeof *list))
 
-typedef enum form { ROWS, ROUTED, SUMS, DENSE } form;
+typedef enum form { ROWS, NUMBERED, ROUTED, SUMS, DENSE } form;
 
 typedef enum routing { GATHER = 1, SCATTER = 2, WEIGH = 4, ALL_PARTS = 7 } routing; /* its parts */
 
@@ -40,6 +42,7 @@ static const struct kind {
   int parts;   /* of ROUTED */
 } kinds[] = {
     {"bf16", ROWS, false, 0},
+    {"bf16 numbered", NUMBERED, false, 0},
     {"bf16 routed", ROUTED, false, ALL_PARTS},
     {"bf16 gathered", ROUTED, false, GATHER},
     {"bf16 scattered", ROUTED, false, SCATTER},
@@ -66,7 +69,7 @@ typedef struct data {
   harness *h;
   const layer *layer;
   const struct kind *kind;
-  int64_t rows;
+  int64_t tokens, rows; /* rows: of all experts */
   int32_t ends[MOST_EXPERTS];
   bank weights, scales, activations, results; /* results: of the gradient's second operand */
   llrt_tensor a, b, scale, d, ends_tensor, weigh;
@@ -74,7 +77,7 @@ typedef struct data {
   llrt_dot_packing packing;
   llrt_storage turned, columns; /* b [E, N, K] in memory, as checkpoints have it; a's transpose */
   llrt_index from, to;
-  int32_t *order; /* routed: where row t is read and written */
+  int32_t *order; /* routed: where row t is written; it is row order[t] / top that is read */
   float *weight;
   void *memory[12];
   int n_memory;
@@ -209,9 +212,9 @@ static void make_weights(data *d) {
   pack(d);
 }
 
-/* Rows of `width` elements, of which `bank` has runs. */
-static void make_rows(data *d, int64_t width, bank *b, llrt_tensor *tensor) {
-  int64_t runs = (d->rows + RUN - 1) / RUN;
+/* `rows` rows of `width` elements, of which `bank` has runs, of a tensor of d->rows. */
+static void make_rows(data *d, int64_t rows, int64_t width, bank *b, llrt_tensor *tensor) {
+  int64_t runs = (rows + RUN - 1) / RUN;
   make_bank(d, LLRT_BF16, RUN * width, 1024, (int)runs, b);
   *tensor = (llrt_tensor){.dtype = LLRT_BF16,
                           .rank = 2,
@@ -220,8 +223,13 @@ static void make_rows(data *d, int64_t width, bank *b, llrt_tensor *tensor) {
                           .data = stack(d, b, runs)};
 }
 
-/* Each row is read from elsewhere, written elsewhere, has a weight, or all of these. */
-static void route(data *d) {
+static int compare_places(const void *a, const void *b) {
+  const int32_t *x = a, *y = b;
+  return (*x > *y) - (*x < *y);
+}
+
+/* Places are given to experts' rows at random, each expert's in ascending order. */
+static void order_rows(data *d) {
   d->order = malloc((size_t)d->rows * sizeof *d->order);
   d->weight = malloc((size_t)d->rows * sizeof *d->weight);
   if (!d->order || !d->weight) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
@@ -231,10 +239,24 @@ static void route(data *d) {
     d->order[j] = (int32_t)i;
     d->weight[i] = (float)(1 + i % 4) / 4;
   }
-  d->from = (llrt_index){.axis = 0, .dtype = LLRT_I32, .axes = 1, .extent = d->rows};
-  d->from.strides[0] = 1;
-  d->from.data = send(d, d->order, (size_t)d->rows * 4);
-  d->to = d->from;
+  for (int e = 0, first = 0; e < d->layer->experts; first = d->ends[e++])
+    qsort(d->order + first, (size_t)(d->ends[e] - first), sizeof *d->order, compare_places);
+}
+
+/* Each row is read from its token's, written to the token's place for that expert, has a weight, or
+ * all of these. */
+static void route(data *d) {
+  order_rows(d);
+  d->to = (llrt_index){.axis = 0, .dtype = LLRT_I32, .axes = 1, .extent = d->rows};
+  d->to.strides[0] = 1;
+  d->to.data = send(d, d->order, (size_t)d->rows * 4);
+  int32_t *of = malloc((size_t)d->rows * sizeof *of);
+  if (!of) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
+  for (int64_t i = 0; i < d->rows; i++) of[i] = d->order[i] / d->layer->top;
+  d->from = d->to;
+  d->from.extent = d->tokens;
+  d->from.data = send(d, of, (size_t)d->rows * 4);
+  free(of);
   d->a.indices = &d->from;
   d->d.indices = &d->to;
   d->a.n_indices = d->kind->parts & GATHER ? 1 : 0;
@@ -246,11 +268,21 @@ static void route(data *d) {
                            .data = send(d, d->weight, (size_t)d->rows * 4)};
 }
 
+/* Each row's expert, in place of ends. */
+static void number_rows(data *d) {
+  int32_t *numbers = malloc((size_t)d->rows * sizeof *numbers);
+  if (!numbers) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
+  for (int64_t t = 0; t < d->rows; t++) numbers[t] = expert_of(d, t);
+  d->ends_tensor.shape[0] = d->rows;
+  d->ends_tensor.data = send(d, numbers, (size_t)d->rows * 4);
+  free(numbers);
+}
+
 static void make_data(harness *h, const layer *l, const struct kind *kind, int64_t n_tokens,
                       bool skewed, data *d) {
-  *d = (data){.h = h, .layer = l, .kind = kind, .rows = n_tokens * l->top};
+  *d = (data){.h = h, .layer = l, .kind = kind, .tokens = n_tokens, .rows = n_tokens * l->top};
   spread_rows(d, skewed);
-  make_rows(d, l->k, &d->activations, &d->a);
+  make_rows(d, kind->parts & GATHER ? n_tokens : d->rows, l->k, &d->activations, &d->a);
   device_matrix *out = &d->out;
   out->tensor = (llrt_tensor){.dtype = LLRT_BF16, .rank = 2, .shape = {d->rows, l->n}};
   if (kind->form == SUMS)
@@ -258,7 +290,7 @@ static void make_data(harness *h, const layer *l, const struct kind *kind, int64
   device_matrix_allocate(h, out);
   d->d = out->tensor;
   if (kind->form == SUMS) {
-    make_rows(d, l->n, &d->results, &d->b);
+    make_rows(d, d->rows, l->n, &d->results, &d->b);
     harness_must(llrt_storage_col_major(2, &d->columns), "storage");
     d->a.shape[0] = l->k;
     d->a.shape[1] = d->rows;
@@ -267,11 +299,13 @@ static void make_data(harness *h, const layer *l, const struct kind *kind, int64
     make_weights(d);
   }
   if (kind->form == ROUTED) route(d);
-  d->ends_tensor = (llrt_tensor){.dtype = LLRT_I32,
-                                 .rank = 1,
-                                 .shape = {l->experts},
-                                 .device = h->device,
-                                 .data = send(d, d->ends, (size_t)l->experts * 4)};
+  d->ends_tensor = (llrt_tensor){.dtype = LLRT_I32, .rank = 1, .device = h->device};
+  if (kind->form == NUMBERED) {
+    number_rows(d);
+    return;
+  }
+  d->ends_tensor.shape[0] = l->experts;
+  d->ends_tensor.data = send(d, d->ends, (size_t)l->experts * 4);
 }
 
 static void free_data(data *d) {
@@ -314,7 +348,7 @@ static bool is_right_at(const void *of, int64_t at) {
   const layer *l = d->layer;
   if (d->kind->form == SUMS) return is_sum_right(d, at);
   const int64_t row = at / l->n, n = at % l->n;
-  const int64_t from = d->kind->parts & GATHER ? d->order[row] : row;
+  const int64_t from = d->kind->parts & GATHER ? d->order[row] / l->top : row;
   const int64_t to = d->kind->parts & SCATTER ? d->order[row] : row;
   const int e = d->kind->form == DENSE ? 0 : expert_of(d, row);
   double sum = 0, magnitude = 0, scale = d->kind->parts & WEIGH ? d->weight[row] : 1;
@@ -331,7 +365,8 @@ static bool is_right_at(const void *of, int64_t at) {
 static void describe(data *d, const char *name, described_dot *call) {
   static const llrt_map weigh = {.kind = LLRT_MAP_SCALE, .group = {1, LLRT_GROUP_ALL}};
   llrt_dot_params params = {.size = sizeof params, .dtype = LLRT_BF16};
-  if (d->kind->form != DENSE) params.ends = &d->ends_tensor;
+  if (d->kind->form == NUMBERED) params.experts = &d->ends_tensor;
+  else if (d->kind->form != DENSE) params.ends = &d->ends_tensor;
   if (d->kind->packed) {
     params.b = (llrt_dot_scaling){
         .scale = &d->scale, .group = {GROUP, 1}, .range_low = 120, .range_high = 127};

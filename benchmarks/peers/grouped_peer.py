@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What others take for the products of `llrt-bench grouped`, measured in the same way in the same job: torch._grouped_mm and a
 grouped kernel of Triton (persistent blocks that read the ends on the device, best of a few tilings). For packed weights both have
-bf16 weights that were dequantised before; rows that are gathered and scattered are so by PyTorch around them; the dense case is
+bf16 weights that were dequantised before; rows that are gathered and scattered are so by PyTorch around them, each token's for every
+expert it goes to; the dense case is
 cuBLAS. Before each launch memory of twice the L2 is overwritten; each result is compared first, a row of each expert with PyTorch's
 product in f32. Prints both sides and how many times as fast llrt is; ends with 1 where a peer is faster or wrong."""
 
@@ -65,6 +66,7 @@ class Problem:
         import torch
 
         self.rows, self.n, self.k = case["shape"]
+        self.tokens = case["tokens"]
         self.experts = case["experts"]
         self.kind = case["kind"]
         ends = spread(self.rows, self.experts, case["spread"] == "skewed")
@@ -72,7 +74,10 @@ class Problem:
         self.firsts = [(e, first) for e, (first, end) in enumerate(zip([0] + ends, ends)) if end > first]
         self.a = torch.randint(-128, 128, (self.rows, self.k), device="cuda", dtype=torch.int16).to(torch.bfloat16).div_(128)
         self.b = weights
-        self.order = torch.randperm(self.rows, device="cuda")
+        top = self.rows // self.tokens
+        self.order = torch.cat([part.sort().values for part in torch.randperm(self.rows, device="cuda").split(
+            [end - first for first, end in zip([0] + ends, ends)])])
+        self.token = self.order // top
         self.weight = torch.rand(self.rows, 1, device="cuda").to(torch.bfloat16)
 
     def expected(self, at):
@@ -99,17 +104,19 @@ def torch_grouped(problem, timer, check_only):
     b = problem.b.transpose(1, 2)
     routed = problem.kind.endswith("routed")
     out = torch.empty(problem.rows, problem.n, dtype=torch.bfloat16, device="cuda")
+    tokens = problem.a[:problem.tokens]
 
     def run():
-        a = problem.a[problem.order] if routed else problem.a
+        a = tokens[problem.token] if routed else problem.a
         result = torch._grouped_mm(a, b, offs=problem.ends)
         if routed:
             out.index_copy_(0, problem.order, result * problem.weight)
             return out
         return result
 
-    where = (lambda t: problem.order[t]) if routed else (lambda t: t)
-    right = problem.right(run(), where, where, routed)
+    read = (lambda t: problem.token[t]) if routed else (lambda t: t)
+    write = (lambda t: problem.order[t]) if routed else (lambda t: t)
+    right = problem.right(run(), read, write, routed)
     return right, None if check_only else timer(run)
 
 

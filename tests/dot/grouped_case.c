@@ -347,7 +347,7 @@ static void fill_params(grouped_run *r) {
 static llrt_status run_prepared(grouped_run *r, const llrt_tensor *const t[3]) {
   llrt_op_desc *desc = NULL;
   llrt_op *op = NULL, *loaded = NULL;
-  const llrt_run_params run = {.own_workspace = 1};
+  const llrt_run_params run = {.size = sizeof run, .own_workspace = 1};
   size_t size = 0;
   void *bytes = NULL;
   llrt_status status = llrt_dot_describe(t[0], t[1], t[2], &r->params, &desc);

@@ -2,6 +2,8 @@
 #include "grouped_case.h"
 #include "tests/open_device.h"
 
+#include <stdio.h>
+
 /* Counts of rows that end at tiles, within them, that are 1 and that are none. */
 static const struct {
   const char *name;
@@ -16,23 +18,26 @@ static const struct {
 typedef struct kind {
   llrt_dtype a, b, d, scale;
   int64_t n, k, group;
-  bool sums, gather, scatter, pointers, packed, sorted;
+  bool sums, gather, scatter, pointers, packed, sorted, columns; /* columns: A's storage */
 } kind;
 
 static const kind kinds[] = {
-    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 64, 64, 0, false, false, false, false, false, false},
-    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 33, 21, 0, false, true, true, false, false, false},
-    {LLRT_F32, LLRT_F32, LLRT_F32, 0, 24, 40, 0, false, false, true, true, false, false},
-    {LLRT_E4M3, LLRT_E4M3, LLRT_BF16, 0, 64, 128, 0, false, true, false, false, false, false},
-    {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 64, 128, 32, false, false, false, false, true,
-     false},
-    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 40, 24, 0, true, false, false, false, false, false},
-    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 128, 136, 0, false, true, true, false, false, false},
-    {LLRT_F16, LLRT_F16, LLRT_F16, 0, 192, 64, 0, false, false, true, true, false, false},
-    {LLRT_I8, LLRT_I8, LLRT_I32, 0, 16, 33, 0, false, false, false, false, false, false},
-    {LLRT_BF16, LLRT_BF16, LLRT_BF16, 0, 64, 64, 0, false, true, true, false, false, true},
-    {LLRT_BF16, LLRT_BF16, LLRT_F32, 0, 40, 24, 0, true, false, false, false, false, true},
+    {LLRT_BF16, LLRT_BF16, LLRT_BF16, .n = 64, .k = 64},
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, .n = 33, .k = 21, .gather = true, .scatter = true},
+    {LLRT_F32, LLRT_F32, LLRT_F32, .n = 24, .k = 40, .scatter = true, .pointers = true},
+    {LLRT_E4M3, LLRT_E4M3, LLRT_BF16, .n = 64, .k = 128, .gather = true},
+    {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 64, 128, 32, .packed = true},
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, .n = 40, .k = 24, .sums = true},
+    {LLRT_BF16, LLRT_BF16, LLRT_BF16, .n = 128, .k = 136, .gather = true, .scatter = true},
+    {LLRT_F16, LLRT_F16, LLRT_F16, .n = 192, .k = 64, .scatter = true, .pointers = true},
+    {LLRT_I8, LLRT_I8, LLRT_I32, .n = 16, .k = 33},
+    {LLRT_BF16, LLRT_BF16, LLRT_BF16, .n = 64, .k = 64, .gather = true, .scatter = true,
+     .sorted = true},
+    {LLRT_BF16, LLRT_BF16, LLRT_F32, .n = 40, .k = 24, .sums = true, .sorted = true},
     {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 64, 128, 32, .packed = true, .sorted = true},
+    {LLRT_BF16, LLRT_BF16, LLRT_BF16, .n = 136, .k = 72, .sums = true, .columns = true},
+    {LLRT_F16, LLRT_F16, LLRT_F32, .n = 64, .k = 64, .sums = true, .sorted = true, .columns = true},
+    {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 128, 256, 32, .packed = true, .gather = true},
 };
 #define KINDS ((int)(sizeof kinds / sizeof *kinds))
 
@@ -54,6 +59,7 @@ static grouped_case case_of(const kind *of, int spread) {
   p->type[LLRT_DOT_SCALE_B] = of->scale;
   p->group[1][0] = of->group;
   p->packed = of->packed;
+  if (of->columns) snprintf(c.storage[LLRT_DOT_A], DOT_STORAGE_TEXT, "col_major");
   for (int e = 0; e < c.experts; e++) c.count[e] = spreads[spread].count[e];
   return c;
 }

@@ -1,4 +1,5 @@
 /* Single elements of 4 bits, and bytes whose high half comes first. See emit_access.c. */
+
 #include "base/bits.h"
 #include "jit/emit/memory/emit_access.h"
 #include "jit/emit/place/address.h"
@@ -16,11 +17,24 @@ static LLVMValueRef nibble_of(emitter *e, emit_place *place, uint64_t tile, LLVM
   return LLVMBuildAnd(e->builder, byte, LLVMConstInt(e->i8, 15, 0), "");
 }
 
+/* A grouped product's elements are an edge's in every tile that an expert ends in: without a branch
+ * for each all loads of a thread are under way at once. NULL: the target has no such loads. */
+static LLVMValueRef load_at_once(emitter *e, emit_place *place, uint64_t tile, LLVMTypeRef type,
+                                 LLVMValueRef inside) {
+  if (!e->kernel->experts.used || !e->ops->load_if || !inside || place->nibbles) return NULL;
+  LLVMValueRef zero = LLVMConstNull(type);
+  LLVMValueRef loaded = e->ops->load_if(e, type, emit_pointer(e, place, tile), inside, zero);
+  e->parted |= loaded && e->kernel->walk.n_places > 0;
+  return loaded;
+}
+
 LLVMValueRef emit_load_element(emitter *e, emit_place *place, uint64_t tile, int bits,
                                bool masked) {
   LLVMTypeRef type = emit_int_type(e, bits_max(bits, 8));
   place->nibbles = bits < 8;
   LLVMValueRef inside = masked ? emit_inside(e, place, tile) : NULL;
+  LLVMValueRef at_once = load_at_once(e, place, tile, type, inside);
+  if (at_once) return at_once;
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = emit_open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);

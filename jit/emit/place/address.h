@@ -99,6 +99,8 @@ static inline bool emit_counts_experts(const emitter *e, const plan_place *place
 void emit_decode_expert(emitter *e);
 /* Turns along the expert's positions, i64, where these are walked. */
 LLVMValueRef emit_expert_turns(emitter *e);
+/* i1: whether a turn, i64, has all of its positions, where they are walked. */
+LLVMValueRef emit_expert_has_turn(emitter *e, LLVMValueRef turn);
 /* What the expert's first position adds to a tensor's offset, elements, i64; NULL: nothing. */
 LLVMValueRef emit_expert_offset(const emitter *e, int tensor);
 

@@ -246,6 +246,12 @@ LLVMValueRef emit_expert_turns(emitter *e) {
   return expert_tiles(e, e->extent[e->kernel->experts.axis]);
 }
 
+LLVMValueRef emit_expert_has_turn(emitter *e, LLVMValueRef turn) {
+  LLVMValueRef end = emit_add(e, turn, emit_i64(e, 1));
+  end = LLVMBuildMul(e->builder, end, emit_i64(e, e->kernel->experts.tile), "");
+  return emit_less(e, end, emit_add(e, e->extent[e->kernel->experts.axis], emit_i64(e, 1)));
+}
+
 LLVMValueRef emit_expert_offset(const emitter *e, int tensor) {
   const plan_experts *experts = &e->kernel->experts;
   if (!experts->used || !(experts->tensors >> tensor & 1)) return NULL;

@@ -61,7 +61,7 @@ llrt_status plan_verify_rounds(const plan_kernel *kernel) {
   bool met = false, uniform = true;
   if (kernel->launch.rounds == 0) return LLRT_OK;
   for (int i = 0; i < kernel->n_indices; i++) uniform &= kernel->index[i].uniform;
-  CHECK(kernel->producers > 0 && kernel->launch.n_boxes > 0 &&
+  CHECK(kernel->producers > 0 && !plan_threads_tell(kernel) &&
             (kernel->cluster_bits == 0 || plan_fetches_together(kernel)) &&
             (uniform || kernel->experts.used) && kernel->walk.split < 0,
         "rounds of blocks whose copies wait for each other");

@@ -43,7 +43,7 @@ llrt_status plan_verify_produce(const plan_kernel *kernel, int at) {
     CHECK(boxes || inner->box == 0, "step %d: a box behind other copies", i);
     boxes &= inner->box > 0;
     CHECK(inner->kind != PLAN_COPY || inner->box || plan_threads_tell(kernel) ||
-              !plan_is_multiplied(kernel, inner->buffer),
+              plan_waits_fence(kernel) || !plan_is_multiplied(kernel, inner->buffer),
           "step %d: products of what threads copy beside boxes", i);
   }
   return LLRT_OK;

@@ -33,7 +33,7 @@ static llrt_status add_dimension(dot_draft *x, int tensor, int d, int axis, plan
   plan_number stride;
   kernel->box_axis[kernel->launch.n_boxes][d] = (int8_t)axis;
   bool anywhere =
-      kernel->experts.shared && axis == kernel->experts.axis; /* other experts' rows, too */
+      kernel->experts.used && axis == kernel->experts.axis; /* other experts' rows, too */
   *found = (anywhere || !draft_on_device(&x->d, axis)) &&
            plan_axis_stride(kernel, tensor, axis, &stride) &&
            (d == 0 ? plan_is_number(&stride, 1) : stride.value >= 0);

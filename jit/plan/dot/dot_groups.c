@@ -140,6 +140,7 @@ static void set_pace(const dot_planner *p, const group_tile *tile, const dot_sha
   tile_pace(&kernel->tile, &kernel->launch.pace);
   kernel->launch.pace.invariant = p->invariant;
   dot_pace_pitches(p, kernel);
+  kernel->launch.pace.parts = kernel->experts.used && !kernel->experts.shared;
 }
 
 /* UNSUPPORTED where operands do not lie so in tiles of its positions. */
@@ -160,6 +161,13 @@ static llrt_status add_tile(dot_planner *p, const group_tile *tile, const sharin
   return LLRT_OK;
 }
 
+/* Of experts that sum along their parts of K results are most of the time: of 4096 x 3072 for 256
+ * positions each tiles of 192 columns took 1992 us, of 128 and 256 1788 and 1795
+ * (docs/history/grouped-products.md). */
+static bool is_slow_of_parts(const dot_planner *p, const group_tile *tile) {
+  return dot_grouped_axis(&p->desc->dot) == DOT_GROUPED_K && !bits_is_power_of_two(tile->n);
+}
+
 #define STAGES 4      /* of a variant at most */
 #define LEAST_ROWS 8  /* of a tile */
 #define WASTED_ROWS 2 /* tiles have at most so many times as many rows as are promised */
@@ -176,7 +184,7 @@ static int64_t most_rows(const dot_planner *p) {
 static llrt_status try_tile(dot_planner *p, const group_tile *tile, int64_t most,
                             const sharing *how) {
   const int first = p->out->n_variants;
-  if (tile->m > most || first + STAGES > PLAN_MAX_VARIANTS) return LLRT_OK;
+  if (tile->m > most || is_slow_of_parts(p, tile) || first + STAGES > PLAN_MAX_VARIANTS) return LLRT_OK;
   llrt_status status = add_tile(p, tile, how);
   if (status != LLRT_UNSUPPORTED) return status;
   p->out->n_variants = first;

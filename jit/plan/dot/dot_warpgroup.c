@@ -11,6 +11,7 @@
 #include "jit/plan/dot/dot_stage.h"
 #include "jit/plan/draft/draft.h"
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/box.h"
 #include "jit/plan/facts/dot_tiling.h"
 #include "jit/plan/facts/value.h"
 
@@ -102,7 +103,8 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
   bool found = false;
   if (plan_access_bytes(access.value.bits, access.vector) == BOX_BYTES)
     LLRT_TRY(dot_plan_box(x, operand, transposed, &ring->copy, LLRT_MAX_BITS, &found));
-  if (!found && whole < access.vector)
+  const bool cut = kernel->experts.used && !kernel->experts.shared; /* threads copy last turns */
+  if ((!found || cut) && whole < access.vector)
     return llrt_error(LLRT_UNSUPPORTED, "an extent of operand %c cuts pieces of %d bytes",
                       "AB"[operand], plan_access_bytes(access.value.bits, access.vector));
   x->boxes &= found;
@@ -164,7 +166,7 @@ llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_
   for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
   if (!x->boxes && kernel->cluster_bits > 0)
     return llrt_error(LLRT_UNSUPPORTED, "clusters are made where all copies are boxes");
-  if (!x->boxes && kernel->warp_bits > GROUP_WARPS)
+  if ((!x->boxes || plan_cuts_boxes(kernel)) && kernel->warp_bits > GROUP_WARPS)
     return llrt_error(LLRT_UNSUPPORTED,
                       "where threads copy, %d warps have too few registers for sums",
                       1 << kernel->warp_bits);

@@ -82,6 +82,8 @@ bool plan_box_keeps(const plan_kernel *kernel, int tensor, const plan_box *box, 
   while (d + 1 < rank && bound->axis != axis[d]) d++;
   if (kernel->experts.shared && bound->axis == kernel->experts.axis)
     return bound->axis == axis[d]; /* other experts' rows, whose results are not stored */
+  if (kernel->experts.used && bound->axis == kernel->experts.axis)
+    return bound->axis == axis[d]; /* or which threads do not copy */
   return !bound->device && bound->axis == axis[d] &&
          plan_same_number(&bound->limit, &box->extent[d]);
 }
@@ -104,8 +106,13 @@ bool plan_fetches_together(const plan_kernel *kernel) {
   return together;
 }
 
+bool plan_cuts_boxes(const plan_kernel *kernel) {
+  return kernel->experts.used && !kernel->experts.shared && kernel->launch.n_boxes > 0;
+}
+
 bool plan_only_boxes(const plan_kernel *kernel) {
   int at = 0;
+  if (plan_cuts_boxes(kernel)) return false;
   while (at < kernel->n_steps && kernel->step[at].kind != PLAN_PRODUCE) at++;
   bool only = at < kernel->n_steps;
   for (int i = at + 1; only && i <= at + kernel->step[at].body; i++) only = kernel->step[i].box > 0;
@@ -122,11 +129,15 @@ bool plan_is_multiplied(const plan_kernel *kernel, int buffer) {
 }
 
 bool plan_threads_tell(const plan_kernel *kernel) {
-  bool tell = kernel->launch.n_boxes == 0;
+  return kernel->launch.n_boxes == 0 && !plan_waits_fence(kernel);
+}
+
+bool plan_waits_fence(const plan_kernel *kernel) {
+  bool fence = plan_cuts_boxes(kernel);
   for (int i = 0; i < kernel->n_steps && kernel->experts.used; i++)
-    tell |= kernel->step[i].kind == PLAN_COPY && !kernel->step[i].box &&
-            plan_is_multiplied(kernel, kernel->step[i].buffer);
-  return tell;
+    fence |= kernel->step[i].kind == PLAN_COPY && !kernel->step[i].box &&
+             plan_is_multiplied(kernel, kernel->step[i].buffer);
+  return fence;
 }
 
 /* Bytes that are to be under way: what memory brings to a multiprocessor while a copy takes its

@@ -25,7 +25,8 @@ bool plan_is_of_axes(const plan_kernel *kernel, int tensor, const int8_t *axis, 
 
 /* Whether a box of these axes keeps within a bound of the tensor. It ends with an axis; within a
  * tile it has the rows that the bound leaves where they take the tile's room, and what follows
- * where only rows of the results are beyond: not where products sum. */
+ * where only rows of the results are beyond. Where products sum along experts' positions threads
+ * copy an expert's last turn (plan_cuts_boxes). */
 bool plan_box_keeps(const plan_kernel *kernel, int tensor, const plan_box *box, const int8_t *axis,
                     const plan_bound *bound);
 
@@ -38,19 +39,27 @@ int plan_box_count(const plan_kernel *kernel, const plan_step *step);
 /* Whether blocks of a cluster fetch boxes for each other. */
 bool plan_fetches_together(const plan_kernel *kernel);
 
+/* Whether the walk is along experts' positions: of an expert's last turn, if it has not all of its
+ * positions, producers' threads copy what boxes copy of others. */
+bool plan_cuts_boxes(const plan_kernel *kernel);
+
 /* Whether producers copy nothing but boxes. */
 bool plan_only_boxes(const plan_kernel *kernel);
 
 /* Whether products read a buffer themselves. */
 bool plan_is_multiplied(const plan_kernel *kernel, int buffer);
 
-/* Whether producers' threads tell by themselves that a turn's copies have arrived: where there are
- * no boxes, and where products read what threads copy past the threads' own accesses. */
+/* Whether producers' threads tell by themselves that a turn's copies have arrived, which they wait
+ * for: where there are no boxes, nor such copies as plan_waits_fence says. */
 bool plan_threads_tell(const plan_kernel *kernel);
 /* Turns whose copies by threads of producers are under way while the next one's slot is waited for,
  * at least 1: a turn's slot is known to be filled when the copies of so many turns behind it have
  * begun. */
 int plan_copies_lag(const plan_kernel *kernel);
+
+/* Whether copies of threads tell it that products read, past the threads' own accesses: then those
+ * who wait for a turn's slots see to it that products see what they see. Of experts' rows. */
+bool plan_waits_fence(const plan_kernel *kernel);
 
 /* The number of the producers' PLAN_LANDED; -1: they only copy. */
 int plan_landed_step(const plan_kernel *kernel);

@@ -13,10 +13,11 @@
 #define REGISTER_STEP 8
 #define MOST_REGISTERS 248
 
-/* What a producer's thread keeps: addresses of its copies; these and two parts of 64 elements that
- * boxes brought, which it casts (PLAN_LANDED); 24, the least that setmaxnreg takes, where it only
- * issues boxes. */
+/* What a producer's thread keeps: addresses of its copies; of experts' rows beside boxes, an
+ * address of each of eight rows; addresses and two parts of 64 elements that boxes brought, which
+ * it casts (PLAN_LANDED); 24, the least that setmaxnreg takes, where it only issues boxes. */
 #define COPYING_PRODUCER 40
+#define EXPERTS_PRODUCER 64
 #define CASTING_PRODUCER 72
 #define BOX_PRODUCER 24
 
@@ -36,6 +37,7 @@ void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
   if (!producers) return;
   int wanted = plan_landed_step(kernel) >= 0 ? CASTING_PRODUCER
                : plan_only_boxes(kernel)     ? BOX_PRODUCER
+               : plan_waits_fence(kernel)    ? EXPERTS_PRODUCER
                                              : COPYING_PRODUCER;
   out->producers = bits_min(wanted, begin);
   out->others =

@@ -198,12 +198,24 @@ static bool is_torn(const plan_pace *pace, const int64_t *last, int operand) {
   return pitch > 0 && last[pitch - 1] % pace->line[operand] != 0;
 }
 
+/* Of experts that sum along their parts of K. */
+static pace_shape shape_of_parts(const llrt_tensor *tensor, int64_t blocks, int64_t turns) {
+  const int64_t *shape = tensor->shape, experts = shape[0] > 0 ? shape[0] : 1;
+  return (pace_shape){.blocks = blocks,
+                      .turns = bits_ceil_div(turns, experts),
+                      .rows = shape[1],
+                      .elements = {product(shape[1], shape[3]), product(shape[2], shape[3]),
+                                   product(experts, product(shape[1], shape[2]))},
+                      .products = product(shape[1], product(shape[2], shape[3]))};
+}
+
 /* What the launch's pace counts, of a dot: axes batch.., M, N, K. A batch's matrices are all its
  * own; of experts those count that have rows, which are all experts' together. */
 static pace_shape shape_of(const plan_launch *launch, const llrt_tensor *tensor, int64_t blocks,
                            int64_t turns) {
   const int64_t *last = &tensor->shape[tensor->rank - 3];
   int64_t batch = 1;
+  if (launch->pace.parts) return shape_of_parts(tensor, blocks, turns);
   for (int a = 0; a < tensor->rank - 3; a++) batch = product(batch, tensor->shape[a]);
   const bool grouped = is_grouped(launch);
   const int64_t with_rows = grouped ? 1 : batch,

@@ -76,6 +76,7 @@ typedef struct plan_pace {
                         times: by a multiprocessor, by all together */
   int64_t copied[2]; /* of an element of A, of B that a stage in front copies: PACE_FINE to the
                         clock, of the device */
+  int64_t parts;     /* 1: turns go along experts' positions, of which each expert has its part */
 } plan_pace;
 
 #define PACE_FIELDS ((int)(sizeof(plan_pace) / sizeof(int64_t)))

@@ -1,0 +1,85 @@
+/* The barriers of rings' slots where warps have roles, and the steps of those who are no producers.
+ * See emit_slots.h. */
+#include "jit/emit/control/emit_slots.h"
+
+#include "jit/emit/control/emit_control.h"
+#include "jit/emit/core/builder.h"
+#include "jit/emit/place/address.h"
+
+#include "base/bits.h"
+#include "jit/plan/facts/box.h"
+
+int emit_other_warps(const emitter *e) {
+  return 1 << (e->kernel->warp_bits - e->kernel->cluster_bits);
+}
+
+LLVMValueRef emit_slot_barrier(const emitter *e, slot_barrier which, LLVMValueRef number) {
+  int slots = e->kernel->slots;
+  LLVMValueRef at = LLVMBuildURem(e->builder, number, emit_i32(e, slots), "");
+  at = LLVMBuildShl(e->builder, LLVMBuildAdd(e->builder, at, emit_i32(e, (int)which * slots), ""),
+                    emit_i32(e, 3), "");
+  return LLVMBuildGEP2(e->builder, e->i8, e->barriers, &at, 1, "");
+}
+
+LLVMValueRef emit_slot_parity(const emitter *e, LLVMValueRef number, bool other) {
+  LLVMValueRef round = LLVMBuildUDiv(e->builder, number, emit_i32(e, e->kernel->slots), "");
+  if (other) round = LLVMBuildXor(e->builder, round, emit_i32(e, 1), "");
+  return LLVMBuildAnd(e->builder, round, emit_i32(e, 1), "");
+}
+
+void emit_await_phase(emitter *e, LLVMValueRef barrier, LLVMValueRef parity) {
+  LLVMBasicBlockRef wait = emit_new_block(e, "await"), done = emit_new_block(e, "awaited");
+  LLVMBuildBr(e->builder, wait);
+  LLVMPositionBuilderAtEnd(e->builder, wait);
+  LLVMBuildCondBr(e->builder, e->ops->phase_passed(e, barrier, parity), done, wait);
+  LLVMPositionBuilderAtEnd(e->builder, done);
+}
+
+LLVMValueRef emit_at_least(const emitter *e, LLVMValueRef x, int least) {
+  return LLVMBuildICmp(e->builder, LLVMIntSGE, x, emit_i32(e, least), "");
+}
+
+LLVMValueRef emit_is_first_producer(const emitter *e) {
+  LLVMValueRef thread =
+      LLVMBuildShl(e->builder, e->block_warp, emit_i32(e, e->kernel->lane_bits), "");
+  thread = LLVMBuildOr(e->builder, thread, e->lane, "");
+  int number = emit_other_warps(e) << e->kernel->lane_bits;
+  return LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, number), "");
+}
+
+void emit_filled_step(emitter *e) {
+  LLVMValueRef number = emit_turn_number(e);
+  emit_await_phase(e, emit_slot_barrier(e, SLOT_FILLED, number),
+                   emit_slot_parity(e, number, false));
+  if (plan_waits_fence(e->kernel)) e->ops->proxy_fence(e);
+}
+
+/* Other blocks of the cluster fill the slot, too: a lane tells each of them for its warp. */
+static void release_far(emitter *e, LLVMValueRef barrier) {
+  const int blocks = 1 << e->kernel->cluster_bits;
+  LLVMValueRef rank =
+      LLVMBuildLShr(e->builder, e->rank, emit_i32(e, bits_log2(emit_other_warps(e))), "");
+  LLVMValueRef other = LLVMBuildAdd(e->builder, e->lane, emit_i32(e, 1), "");
+  other = LLVMBuildAnd(e->builder, LLVMBuildAdd(e->builder, rank, other, ""),
+                       emit_i32(e, blocks - 1), "");
+  e->ops->meet_warp(e);
+  LLVMBasicBlockRef next = emit_open_guard(
+      e, LLVMBuildICmp(e->builder, LLVMIntULT, e->lane, emit_i32(e, blocks - 1), ""));
+  e->ops->arrive_far(e, barrier, other);
+  emit_close_guard(e, next);
+}
+
+/* Each lane tells it for itself: racecheck reports reads of lanes for which another one arrives,
+ * whatever bar.warp.sync stands before. Warps that stay together here are 0.5 % faster at 4096 rows
+ * (bf16, H200). */
+void emit_release_step(emitter *e, const plan_step *step) {
+  LLVMValueRef number = emit_turn_number(e);
+  e->ops->meet_warp(e);
+  LLVMBasicBlockRef next = emit_open_guard(e, emit_at_least(e, number, step->turns));
+  LLVMValueRef barrier =
+      emit_slot_barrier(e, SLOT_FREE, LLVMBuildSub(e->builder, number, emit_i32(e, step->turns), ""));
+  e->ops->arrive(e, barrier);
+  if (plan_fetches_together(e->kernel)) release_far(e, barrier);
+  emit_close_guard(e, next);
+  e->ops->meet_warp(e);
+}

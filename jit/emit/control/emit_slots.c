@@ -76,8 +76,8 @@ void emit_release_step(emitter *e, const plan_step *step) {
   LLVMValueRef number = emit_turn_number(e);
   e->ops->meet_warp(e);
   LLVMBasicBlockRef next = emit_open_guard(e, emit_at_least(e, number, step->turns));
-  LLVMValueRef barrier =
-      emit_slot_barrier(e, SLOT_FREE, LLVMBuildSub(e->builder, number, emit_i32(e, step->turns), ""));
+  LLVMValueRef barrier = emit_slot_barrier(
+      e, SLOT_FREE, LLVMBuildSub(e->builder, number, emit_i32(e, step->turns), ""));
   e->ops->arrive(e, barrier);
   if (plan_fetches_together(e->kernel)) release_far(e, barrier);
   emit_close_guard(e, next);

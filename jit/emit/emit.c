@@ -5,6 +5,7 @@
 #include "backends/intrinsics.h"
 #include "jit/emit/control/emit_control.h"
 #include "jit/emit/core/builder.h"
+#include "jit/emit/core/module_flags.h"
 #include "jit/emit/memory/emit_memory.h"
 #include "jit/emit/place/address.h"
 #include "jit/emit/place/index.h"
@@ -171,6 +172,16 @@ static void emit_function(emitter *e) {
   e->ops->end(e);
 }
 
+/* See EMIT_ROWS. Addresses of walks want the code generator's passes. */
+static bool is_straight_program(const plan_kernel *kernel) {
+  bool applies = false, walks = false;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    applies |= kernel->step[i].kind == PLAN_APPLY;
+    walks |= kernel->step[i].kind == PLAN_WALK || kernel->step[i].kind == PLAN_LOOP;
+  }
+  return applies && !walks;
+}
+
 llrt_status jit_emit_kernel(const plan_kernel *kernel, LLVMContextRef context,
                             LLVMModuleRef *module, char *message, size_t message_size) {
   *module = NULL;
@@ -185,6 +196,8 @@ llrt_status jit_emit_kernel(const plan_kernel *kernel, LLVMContextRef context,
   }
   emit_init(e, kernel, context);
   emit_function(e);
+  if (is_straight_program(kernel))
+    LLVMGetOrInsertNamedMetadata(e->module, EMIT_ROWS, strlen(EMIT_ROWS));
   *module = e->module;
   LLVMDisposeBuilder(e->builder);
   free(e);

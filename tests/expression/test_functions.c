@@ -175,6 +175,26 @@ Test(functions, quotients_by_one) {
   }
 }
 
+/* What has no root, and what is its own. */
+Test(functions, roots_of_ends) {
+  const float x[] = {-INFINITY, INFINITY, 0,        -0.0f,  -1,    -0x1p-149f,
+                     0x1p-149f, 0x1p-91f, 0x1p-90f, -3e38f, 3e38f, (float)NAN};
+  enum { N = sizeof x / sizeof *x };
+  for (int d = 0; d < GPUS; d++) {
+    float root[N], inverse[N];
+    cr_assert_eq(function_run(trial_device(gpus[d]), "sqrt", x, root, N), LLRT_OK);
+    cr_assert_eq(function_run(trial_device(gpus[d]), "rsqrt", x, inverse, N), LLRT_OK);
+    for (int i = 0; i < N; i++) {
+      float right = sqrtf(x[i]), turned = 1 / right;
+      cr_expect(memcmp(&right, &root[i], sizeof right) == 0 || (isnan(right) && isnan(root[i])),
+                "sqrt of %a on %s: %a", (double)x[i], gpus[d], (double)root[i]);
+      cr_expect(memcmp(&turned, &inverse[i], sizeof turned) == 0 ||
+                    (isnan(turned) && isnan(inverse[i])),
+                "rsqrt of %a on %s: %a", (double)x[i], gpus[d], (double)inverse[i]);
+    }
+  }
+}
+
 /* Numerators that may be infinite, whatever their type is: some of them are. */
 Test(functions, quotients_of_infinities) {
   static const struct {

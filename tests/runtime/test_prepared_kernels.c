@@ -85,6 +85,39 @@ Test(prepared_kernels, those_of_promised_shapes) {
   }
 }
 
+static void run_backwards(void *user, int64_t count, void (*body)(void *, int64_t, int64_t),
+                          void *data) {
+  *(int64_t *)user = count;
+  for (int64_t i = count; i-- > 0;) body(data, i, i + 1);
+}
+
+/* Several kernels go through the context's loop, each once, where they have to be compiled; where
+ * that is forbidden the caller is told. */
+Test(prepared_kernels, together) {
+  void *const nothing[3] = {(void *)4096, (void *)4096, (void *)4096};
+  int64_t count = 0;
+  const llrt_context_params params = {
+      .jit_library = LLRT_TEST_JIT_LIBRARY, .parallel_user = &count, .parallel_for = run_backwards};
+  close_device(&at);
+  cr_assert_eq(llrt_context_create(&params, &at.context), LLRT_OK);
+  cr_assert_eq(llrt_device_open(at.context, "cuda-emu:sm_90a", NULL, &at.device), LLRT_OK);
+  describe(MOST_ROWS, 1, MOST_ROWS, nothing);
+  const llrt_op_desc shown = described_as(&call.desc);
+  llrt_op *op = NULL;
+  llrt_context_set_compile(at.context, LLRT_COMPILE_FORBIDDEN);
+  cr_expect_eq(llrt_op_prepare(at.device, &shown, &op), LLRT_UNAVAILABLE);
+  cr_expect(strstr(llrt_last_error(), "forbids") && count >= 2, "%s", llrt_last_error());
+  llrt_context_set_compile(at.context, LLRT_COMPILE_NOW);
+  count = 0;
+  const uint64_t before = count_compiles();
+  op = prepare(false);
+  cr_expect(count >= 2 && count_compiles() - before == (uint64_t)count, "%d of %d kernels",
+            (int)count, (int)(count_compiles() - before));
+  for (int64_t rows = 1; rows <= MOST_ROWS; rows++)
+    cr_assert(llrt_op_loaded(op) >> pick(op, rows) & 1, "%d rows", (int)rows);
+  llrt_op_destroy(&op);
+}
+
 /* bf16 whose products and sums are small integers. */
 static uint16_t code(int number) {
   float x = (float)number;

@@ -6,8 +6,8 @@
  * default is older. */
 #define EMIT_PTX_84 "llrt_ptx_84"
 
-/* The name of another: its code is a program over rows, long and mostly without loops, of which
- * ptxas makes the same from PTX that was generated the fast way. */
+/* The name of another: its code is a program over rows, long and without walks, of which ptxas
+ * makes the same from PTX that was generated the fast way. */
 #define EMIT_ROWS "llrt_rows"
 
 #endif

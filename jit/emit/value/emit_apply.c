@@ -1,7 +1,6 @@
 /* PLAN_APPLY: one operator of an expression on words of one element. What an operand is reduced
  * along it is the same for; on the host its lanes are fewer then, and are spread. */
 #include "jit/emit/core/builder.h"
-#include "jit/emit/core/module_flags.h"
 #include "jit/emit/value/emit_function.h"
 #include "jit/emit/value/emit_value.h"
 
@@ -315,7 +314,6 @@ void emit_apply_step(emitter *e, const plan_step *step) {
                .out = word_type(e, out),
                .from = (llrt_dtype)step->element,
                .type = (llrt_dtype)step->type};
-  LLVMGetOrInsertNamedMetadata(e->module, EMIT_ROWS, sizeof EMIT_ROWS - 1);
   if (step->op == EXPR_POSITION) {
     emit_positions_along(e, step->out, step->axis);
     return;

@@ -70,8 +70,7 @@ LLVMValueRef emit_root_inverse(emitter *e, LLVMValueRef root) {
 #define LEAST 0x1p-90
 
 /* g + (x - g^2) h with g = x y and h = y / 2, y the table's 1 / sqrt x: rounded correctly, as the
- * remainder is exact. 0, either, and infinity are their own roots, and their halves; -infinity is
- * neither. */
+ * remainder is exact. Of 0 and infinity, which are their own roots, y is the other, and so is h. */
 static LLVMValueRef near_root(emitter *e, LLVMValueRef x) {
   LLVMBuilderRef b = e->builder;
   LLVMTypeRef type = f32(e);
@@ -83,8 +82,7 @@ static LLVMValueRef near_root(emitter *e, LLVMValueRef x) {
   LLVMValueRef g = LLVMBuildFMul(b, large, y, ""), h = LLVMBuildFMul(b, y, half, "");
   LLVMValueRef rest = multiply_add(e, LLVMBuildFNeg(b, g, ""), g, large);
   LLVMValueRef root = LLVMBuildFMul(b, multiply_add(e, rest, h, g), down, "");
-  LLVMValueRef size = emit_intrinsic(e, "llvm.fabs", &type, 1, &x, 1);
-  LLVMValueRef same = LLVMBuildFCmp(b, LLVMRealOEQ, LLVMBuildFMul(b, x, half, ""), size, "");
+  LLVMValueRef same = LLVMBuildFCmp(b, LLVMRealOEQ, h, y, "");
   return LLVMBuildSelect(b, same, x, root, "");
 }
 

@@ -579,7 +579,7 @@ const ptx_form ptx_mbarrier_forms[] = {
     ROW("mbarrier init " SPACE " b64", "ms", run_init, PTX_MEMORY),
     ROW("mbarrier inval " SPACE " b64", "m", run_invalidate, PTX_MEMORY),
     ROW("mbarrier arrive ?release ?cta " SPACE " b64", "vm?s", run_arrive, PTX_MEMORY),
-    ROW("mbarrier arrive release cluster shared::cluster b64", "vm", run_arrive_far, PTX_MEMORY),
+    ROW("mbarrier arrive ?release ?cluster shared::cluster b64", "vm", run_arrive_far, PTX_MEMORY),
     ROW("mbarrier arrive expect_tx ?release ?cta " SPACE " b64", "vms", run_arrive_expect,
         PTX_MEMORY),
     ROW("mbarrier expect_tx ?relaxed ?cta " SPACE " b64", "ms", run_expect, PTX_MEMORY),

@@ -96,7 +96,8 @@ static void work_behind_loads(emitter *e, int first_step, int n) {
 }
 
 /* Boxes where the turn has all of its positions, which its expert says; else threads copy what the
- * expert has. Every producer's thread tells of either (plan_cuts_boxes). */
+ * expert has. Every producer's thread tells of either (plan_cuts_boxes). Lanes go on together:
+ * nothing promises that one which waits for a free slot lets the others of its warp tell. */
 static void fill_cut(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef number = emit_turn_number(e), barrier = emit_slot_barrier(e, SLOT_FILLED, number);
@@ -124,6 +125,7 @@ static void fill_cut(emitter *e, int at) {
   e->ops->arrive_copied(e, barrier);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, done);
+  e->ops->meet_warp(e);
 }
 
 /* Where there are boxes copies tell by themselves that they are there, and the turn's slots are

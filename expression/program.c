@@ -217,7 +217,7 @@ static llrt_status store_type(program_maker *m, int source, llrt_dtype to, int *
     return program_refuse(m, source, LLRT_UNSUPPORTED,
                           "this version stores no 64-bit integers as u32");
   if (m->out->node[*value].type == LLRT_I64)
-    return program_convert(m, source, program_is_real(computes) ? LLRT_F32 : LLRT_I32, value);
+    return program_convert(m, source, program_type_before(to), value);
   if (to == LLRT_E8M0) {
     LLRT_TRY(program_convert(m, source, LLRT_F32, value));
     if (m->out->node[*value].through == LLRT_E8M0) return LLRT_OK;

@@ -53,6 +53,9 @@ llrt_status program_settle(program_maker *m, int source, llrt_dtype type, int *n
 /* Makes the value one of `type`, by a cast where it is none. */
 llrt_status program_convert(program_maker *m, int source, llrt_dtype type, int *number);
 bool program_is_real(int type);
+/* What a 64-bit integer becomes before it is cast to elements of type `to`, which is no 64-bit
+ * integer. */
+llrt_dtype program_type_before(llrt_dtype to);
 /* The type of a value that is used by itself: a literal's is f32, i32, or i64 where i32 is too
  * narrow.
  */

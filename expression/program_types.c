@@ -162,6 +162,13 @@ static bool narrow_type(llrt_dtype type) {
          type == LLRT_U4;
 }
 
+/* Narrow types but bf16 end below 2^31: an i32 that has saturated does so again in them, or
+ * overflows. An f64 has all integers up to 2^53, which are thus rounded once. */
+llrt_dtype program_type_before(llrt_dtype to) {
+  if (to == LLRT_BF16 || to == LLRT_F64) return LLRT_F64;
+  return program_is_real(program_compute_type(to)) && !narrow_type(to) ? LLRT_F32 : LLRT_I32;
+}
+
 /* bf16(x): the nearest of that type, and on in the type that it computes in. */
 llrt_status program_cast_node(program_maker *m, int source, int value, program_node *node,
                               int *number) {
@@ -208,7 +215,8 @@ llrt_status program_cast_node(program_maker *m, int source, int value, program_n
     return program_convert(m, source, computes, number);
   }
   if (node->from == LLRT_BOOL) LLRT_TRY(program_convert(m, source, LLRT_I32, &value));
-  if (m->out->node[value].type == LLRT_I64) LLRT_TRY(program_convert(m, source, LLRT_I32, &value));
+  if (m->out->node[value].type == LLRT_I64)
+    LLRT_TRY(program_convert(m, source, program_type_before(to), &value));
   node->from = m->out->node[value].type;
   node->type = (uint8_t)computes;
   node->through = (uint8_t)to;

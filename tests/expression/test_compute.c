@@ -200,6 +200,13 @@ static const struct {
      {{0, "col_major", {0}, false}},
      0,
      0},
+    /* 64-bit integers beyond 32 bits, and beyond 24, as floats: rounded once */
+    {"(x[t n]) -> (y[t n], z[t n]: bf16, w[t n]: f64, e[t n]: e4m3) { a = i64(n) * 3000000001 + t; "
+     "y = bf16(a); z = a + 16842753; w = a; e = a - i64(n) * 2999999999 }",
+     {4, 40},
+     {{0}},
+     0,
+     0},
     /* no value uses a tensor */
     {"(x[t n], c: f32) -> (y[t n]) { y = c }", {4, 12}, {{0}}, 0, 0},
     {"(c: f32) -> (y[t n]) { y = c }", {9, 70}, {{LLRT_BF16, NULL, {0}, false}}, 0, 3},

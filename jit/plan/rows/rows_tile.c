@@ -249,12 +249,13 @@ static bool have_words(const tiler *w) {
  * all rows are aligned to. Lanes beside each other then have words beside each other, and what lies
  * across two of them is shifted once, not for each access and each end of it. */
 static int odd_vector(const tiler *w, int widest) {
-  int word = bits_log2(WORD_BITS / w->d->kernel->tensor_bits[w->anchor]);
+  int bits = w->d->kernel->tensor_bits[w->anchor];
   const plan_target *target = &w->d->kernel->target;
   bool long_rows = bits_count(w->reduced) >= target->lane_bits + LEAST_RUN_BITS;
-  if (target->access_align_bytes <= 1 || !long_rows || !is_odd(w, widest) || !have_words(w))
+  if (bits > WORD_BITS || target->access_align_bytes <= 1 || !long_rows || !is_odd(w, widest) ||
+      !have_words(w))
     return widest;
-  return bits_max(row_alignment(w, widest), word);
+  return bits_max(row_alignment(w, widest), bits_log2(WORD_BITS / bits));
 }
 
 /* How rows are walked: log2 elements of a thread in a turn and warps of a block; r->walk_blocks.

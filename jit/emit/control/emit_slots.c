@@ -54,7 +54,8 @@ void emit_filled_step(emitter *e) {
   if (plan_waits_fence(e->kernel)) e->ops->proxy_fence(e);
 }
 
-/* Other blocks of the cluster fill the slot, too: a lane tells each of them for its warp. */
+/* Other blocks of the cluster fill the slot, too: a lane tells each of them for its warp. Lanes
+ * meet again here, where no others come. */
 static void release_far(emitter *e, LLVMValueRef barrier) {
   const int blocks = 1 << e->kernel->cluster_bits;
   LLVMValueRef rank =
@@ -67,6 +68,7 @@ static void release_far(emitter *e, LLVMValueRef barrier) {
       e, LLVMBuildICmp(e->builder, LLVMIntULT, e->lane, emit_i32(e, blocks - 1), ""));
   e->ops->arrive_far(e, barrier, other);
   emit_close_guard(e, next);
+  e->ops->meet_warp(e);
 }
 
 /* Each lane tells it for itself: racecheck reports reads of lanes for which another one arrives,

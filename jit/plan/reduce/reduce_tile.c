@@ -106,12 +106,13 @@ static uint64_t vector_tile(const tiler *w, int v) {
 }
 
 /* log2 elements of accesses of a word to rows of 16-bit elements that are not aligned, if lanes
- * beside each other have words beside each other; 0: of none. */
+ * beside each other have words beside each other and sum along them; 0: of none. Where they are
+ * kept, fewer warps would share the walk (docs/history/expression-rows.md). */
 static int word_bits(const tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   bool can = kernel->tensor_bits[0] == 16 && kernel->target.access_align_bytes > 1 &&
              draft_can_overhang(w->d, 0) && w->runs.n > kernel->lane_bits;
-  return can && w->runs.align == 0;
+  return can && w->runs.align == 0 && (w->runs.vector[0] & ~w->reduced) == 0;
 }
 
 /* log2 elements of an access. */

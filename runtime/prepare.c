@@ -260,14 +260,17 @@ static void compile_some(void *data, int64_t begin, int64_t end) {
   }
 }
 
-/* Those of `wanted` (bit i: kernel first + i) that have no code yet, on the context's threads. It
- * compiles nothing where it fails. */
+/* Those of `wanted` (bit i: kernel first + i) that have no code yet, on the context's threads,
+ * begun in the order in which they are built one after the other: the last stage of each variant
+ * first. It compiles nothing where it fails. */
 static llrt_status compile_together(llrt_op *op, int first, const plan_kernel *kernels,
                                     uint64_t wanted) {
   together t = {.op = op, .kernels = kernels, .first = first};
-  for (int i = 0; i < PLAN_MAX_VARIANTS; i++)
-    if (wanted >> i & 1 && !op->variant[first + i].code && !is_loaded(op, first + i))
-      t.number[t.n++] = first + i;
+  for (int i = 0; i < PLAN_MAX_VARIANTS && wanted >> i; i += 1 + kernels[i].launch.later)
+    for (int number = i + kernels[i].launch.later; number >= i; number--)
+      if (wanted >> number & 1 && !op->variant[first + number].code &&
+          !is_loaded(op, first + number))
+        t.number[t.n++] = first + number;
   if (t.n < 2 || llrt_compiles_behind()) return LLRT_OK; /* which takes one core */
   pthread_mutex_init(&t.mutex, NULL);
   llrt_parallel_run(&op->device->context->parallel, t.n, 1, compile_some, &t);

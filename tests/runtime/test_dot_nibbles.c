@@ -1,6 +1,7 @@
 /* llrt_dot_pack and llrt_dot on weights of 4 bits: where their pairs lie. */
 #include "convert_fixture.h"
 #include "tests/number_reference.h"
+#include "tests/open_device.h"
 
 static llrt_tensor matrix(llrt_dtype dtype, int64_t rows, int64_t columns) {
   return (llrt_tensor){.dtype = dtype, .rank = 2, .shape = {rows, columns}};
@@ -89,4 +90,49 @@ Test(dot_nibbles, nibbles_of_odd_rows_are_packed) {
     }
   }
   fixture_end(&at);
+}
+
+static void *upload(llrt_device *device, const void *from, size_t bytes) {
+  void *to;
+  cr_assert_eq(llrt_memory_allocate(device, bytes, &to), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_memory_copy(device, to, from, bytes, LLRT_COPY_TO_DEVICE, NULL), LLRT_OK);
+  return to;
+}
+
+/* Elements of 4 bits that are loaded one by one, at sums of products: D's digit of 3 counts A's
+ * rows, too. */
+Test(dot_nibbles, halves_of_bytes_at_threes) {
+  enum { M = 32, ROOM = 36 };
+  static const double e2m1[8] = {0, 0.5, 1, 1.5, 2, 3, 4, 6};
+  opened_device at = open_device("hip-emu:gfx942");
+  uint8_t a[M / 2];
+  int8_t one = 1;
+  double d[ROOM] = {0};
+  for (int i = 0; i < M / 2; i++) a[i] = (uint8_t)(2 * i % 7 + 1 + 16 * ((2 * i + 1) % 7 + 1));
+  llrt_storage storage[3];
+  llrt_storage_binding binding;
+  static const char *const texts[3] = {
+      "storage(rank=2, digits=[dim1: rest, dim0: rest @ 1])", "storage(rank=2, digits=[])",
+      "storage(digits=[dim0:3 reversed, dim1: rest, dim0: rest], pad=keep)"};
+  for (int i = 0; i < 3; i++)
+    cr_assert_eq(llrt_storage_parse(texts[i], 2, NULL, &storage[i]), LLRT_OK, "%s",
+                 llrt_last_error());
+  llrt_tensor ta = matrix(LLRT_E2M1, M, 1), tb = matrix(LLRT_I8, 1, 1), td = matrix(LLRT_F64, M, 1);
+  cr_assert_eq(llrt_storage_bind(&storage[2], 2, td.shape, NULL, &binding), LLRT_OK);
+  ta.device = tb.device = td.device = at.device;
+  ta.storage = &storage[0], tb.storage = &storage[1], td.storage = &storage[2];
+  ta.data = upload(at.device, a, sizeof a);
+  tb.data = upload(at.device, &one, 1);
+  td.data = upload(at.device, d, sizeof d);
+  cr_assert_eq(llrt_dot_into(&ta, &tb, &td, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_memory_copy(at.device, d, td.data, sizeof d, LLRT_COPY_FROM_DEVICE, NULL),
+               LLRT_OK);
+  for (int64_t i = 0; i < M; i++)
+    cr_expect_eq(d[llrt_storage_offset(&storage[2], &binding, (int64_t[]){i, 0})], e2m1[i % 7 + 1],
+                 "row %lld", (long long)i);
+  llrt_memory_free(at.device, ta.data);
+  llrt_memory_free(at.device, tb.data);
+  llrt_memory_free(at.device, td.data);
+  llrt_device_close(&at.device);
+  llrt_context_destroy(&at.context);
 }

@@ -7,11 +7,17 @@
 #include "layout/f2.h"
 
 /* The element of 4 bits at `tile`, in the low or high half of the byte that is loaded from there.
- */
+ * For AMD a choice of two: LLVM's code generator (19) loses the shift of some addresses by 2, which
+ * a shift of the byte takes. */
 static LLVMValueRef nibble_of(emitter *e, emit_place *place, uint64_t tile, LLVMValueRef byte) {
   LLVMValueRef upper = LLVMBuildAnd(e->builder, emit_offset(e, place, tile), emit_i64(e, 1), "");
   if (place->tensor >= 0 && e->kernel->high_first[place->tensor])
     upper = LLVMBuildXor(e->builder, upper, emit_i64(e, 1), "");
+  if (e->kernel->target.isa == PLAN_ISA_AMDGPU) {
+    LLVMValueRef high = LLVMBuildLShr(e->builder, byte, LLVMConstInt(e->i8, 4, 0), "");
+    LLVMValueRef low = LLVMBuildAnd(e->builder, byte, LLVMConstInt(e->i8, 15, 0), "");
+    return LLVMBuildSelect(e->builder, LLVMBuildTrunc(e->builder, upper, e->i1, ""), high, low, "");
+  }
   LLVMValueRef shift = LLVMBuildShl(e->builder, upper, emit_i64(e, 2), "");
   byte = LLVMBuildLShr(e->builder, byte, LLVMBuildTrunc(e->builder, shift, e->i8, ""), "");
   return LLVMBuildAnd(e->builder, byte, LLVMConstInt(e->i8, 15, 0), "");

@@ -81,6 +81,9 @@ uint64_t llrt_op_loaded(const llrt_op *op);
  * while the stream captures, UNAVAILABLE, UNSUPPORTED, COMPILE, DEVICE. */
 llrt_status llrt_op_ready(llrt_op *op, const llrt_tensor *first, void *stream, int *variant);
 
+/* Bit i: some shape within the promises takes variant i, of a planned operation. */
+uint64_t llrt_op_promised(const llrt_op *op);
+
 /* Makes every variant ready that some shape within the promises reaches. */
 llrt_status llrt_op_ready_all(llrt_op *op);
 

@@ -3,11 +3,10 @@
 #include "jit/plan/kernel/plan.h"
 #include "jit/plan/plan_choice.h"
 #include "jit/plan/plan_make.h"
-#include "jit/plan/types/number.h"
 #include "runtime/described.h"
+#include "tests/dot/rounded_code.h"
 #include "tests/open_device.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 enum { A, B, SCALE, D, TENSORS, MOST_ROWS = 300 };
@@ -39,20 +38,6 @@ typedef struct bench {
   bool invariant;
 } bench;
 
-static uint64_t mixed(uint64_t i) {
-  i = (i + 1) * 0x9e3779b97f4a7c15u;
-  return (i ^ i >> 29) * 0xbf58476d1ce4e5b9u >> 32;
-}
-
-/* Codes of numbers of so many magnitudes that sums are rounded, and differ by their order; e8m0:
- * 2^-3 to 1. */
-static uint64_t code_of(llrt_dtype dtype, uint64_t random) {
-  if (dtype == LLRT_E8M0) return 124 + (random & 3);
-  if (dtype == LLRT_E2M1) return random & 15;
-  const double mantissa = (double)(random % 2001) - 1000;
-  return number_code(number_format_of(dtype), ldexp(mantissa, (int)(random >> 16 & 15) - 16));
-}
-
 static void copy_back(const bench *b, void *to, const void *from, size_t bytes) {
   cr_assert_eq(llrt_memory_copy(b->device, to, from, bytes, LLRT_COPY_FROM_DEVICE, NULL), LLRT_OK);
   cr_assert_eq(llrt_stream_synchronize(b->device, NULL), LLRT_OK, "%s", llrt_last_error());
@@ -69,7 +54,7 @@ static void make_tensor(bench *b, int t, llrt_dtype dtype, int64_t rows, int64_t
   unsigned char *image = calloc(1, bytes + 8);
   cr_assert(image);
   for (size_t i = 0; i < bytes * 8 / (size_t)bits; i++) {
-    uint64_t code = code_of(dtype, mixed(i * TENSORS + (size_t)t));
+    uint64_t code = rounded_code(dtype, i * TENSORS + (size_t)t);
     if (bits == 4) image[i / 2] |= (unsigned char)(code << i % 2 * 4);
     else memcpy(image + i * (size_t)bits / 8, &code, (size_t)bits / 8);
   }

@@ -1,12 +1,11 @@
 /* llrt_dot_params.batch_invariant of grouped products: a row of D has the bits that it has where it
  * is the only row of all, whatever rows its expert and the others have; and what is promised does
  * something: without it there are products whose rows have other bits. */
-#include "jit/plan/types/number.h"
+#include "tests/dot/rounded_code.h"
 #include "tests/open_device.h"
 
 #include <llrt/dot_pack.h>
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,25 +39,12 @@ typedef struct bench {
   size_t a_row, d_row; /* bytes */
 } bench;
 
-static uint64_t mixed(uint64_t i) {
-  i = (i + 1) * 0x9e3779b97f4a7c15u;
-  return (i ^ i >> 29) * 0xbf58476d1ce4e5b9u >> 32;
-}
-
-/* Of so many magnitudes that sums are rounded, and differ by their order. */
-static uint64_t code_of(llrt_dtype dtype, uint64_t random) {
-  if (dtype == LLRT_E8M0) return 124 + (random & 3);
-  if (dtype == LLRT_E2M1) return random & 15;
-  const double mantissa = (double)(random % 2001) - 1000;
-  return number_code(number_format_of(dtype), ldexp(mantissa, (int)(random >> 16 & 15) - 16));
-}
-
 static unsigned char *make_image(llrt_dtype dtype, size_t bytes, uint64_t seed) {
   const int bits = llrt_dtype_bits(dtype);
   unsigned char *image = calloc(1, bytes + 8);
   cr_assert(image);
   for (size_t i = 0; i < bytes * 8 / (size_t)bits; i++) {
-    uint64_t code = code_of(dtype, mixed(i * 7 + seed));
+    uint64_t code = rounded_code(dtype, i * 7 + seed);
     if (bits == 4) image[i / 2] |= (unsigned char)(code << i % 2 * 4);
     else memcpy(image + i * (size_t)bits / 8, &code, (size_t)bits / 8);
   }

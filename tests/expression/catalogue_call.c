@@ -8,6 +8,45 @@
 #define ROWS 4096
 #define ALIGNMENT 256 /* of memory */
 
+static const struct {
+  const char *text;
+  bool rows; /* its first axis is one of rows, each of which can be computed alone */
+} names[] = {
+    {"softmax", true},
+    {"log_softmax", true},
+    {"layer_norm", true},
+    {"rms_norm", true},
+    {"fp8_row", true},
+    {"fp8_group", true},
+    {"fp8_block", true},
+    {"mxfp8", true},
+    {"mxfp4", true},
+    {"nvfp4", true},
+    {"int8_token", true},
+    {"cross_entropy", true},
+    {"qk_norm_rope", true},
+    {"rms_norm_fp8", true},
+    {"residual_rms_norm", true},
+    {"argmax_temperature", true},
+    {"clamped_gate", true},
+    {"rope_halves", true},
+    {"kv_norm_rope_append", true},
+    {"embedding_rms_norm", true},
+    {"qkv_norm_rope_append", true},
+    {"swiglu", false},
+    {"geglu", false},
+    {"rope_pairs", false},
+    {"mxfp4_weights", false},
+    {"mxfp8_weights", false},
+};
+
+const char *catalogue_name(int number, bool rows) {
+  int n = 0;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if ((!rows || names[i].rows) && n++ == number) return names[i].text;
+  return NULL;
+}
+
 static int64_t extent_of(const llrt_expr *expr, int axis) {
   const char *name = expr->axis[axis].name;
   if (expr->axis[axis].extent) return expr->axis[axis].extent;

@@ -13,32 +13,6 @@
 
 static char message[512];
 
-const char *row_alone_name(int number) {
-  static const char *const names[] = {"softmax",
-                                      "log_softmax",
-                                      "layer_norm",
-                                      "rms_norm",
-                                      "fp8_row",
-                                      "fp8_group",
-                                      "fp8_block",
-                                      "mxfp8",
-                                      "mxfp4",
-                                      "nvfp4",
-                                      "int8_token",
-                                      "cross_entropy",
-                                      "qk_norm_rope",
-                                      "rms_norm_fp8",
-                                      "residual_rms_norm",
-                                      "argmax_temperature",
-                                      "clamped_gate",
-                                      "rope_halves",
-                                      "kv_norm_rope_append",
-                                      "embedding_rms_norm",
-                                      "qkv_norm_rope_append"};
-  int n = sizeof names / sizeof *names;
-  return number < n ? names[number] : NULL;
-}
-
 /* One tensor of an expression. */
 typedef struct side {
   llrt_tensor tensor;

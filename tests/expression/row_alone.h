@@ -5,11 +5,9 @@
 
 #include <llrt/llrt.h>
 
-/* The catalogue's expressions whose first axis is one of rows; NULL past the last. */
-const char *row_alone_name(int number);
-
-/* The expression of that name with so many rows of bf16, and rows 0, step, 2 step, … alone. NULL:
- * all bits are the same; else what differs, static text. */
+/* The expression of that name (catalogue_name, of those that have rows) with so many rows of bf16,
+ * and rows 0, step, 2 step, … alone. NULL: all bits are the same; else what differs, static text.
+ */
 const char *row_alone_check(llrt_device *device, const char *name, int64_t rows, int64_t step);
 
 #endif

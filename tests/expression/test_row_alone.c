@@ -1,5 +1,6 @@
 /* Rows of the catalogue's expressions among thousands, alone, and at other alignments: the same
  * bits. */
+#include "tests/expression/catalogue_call.h"
 #include "tests/expression/compute_trial.h"
 #include "tests/expression/row_alone.h"
 
@@ -14,10 +15,11 @@ static bool is_of_turn(int i) {
 }
 
 static void check(const char *device, int64_t rows, int64_t step) {
-  for (int i = 0; row_alone_name(i); i++) {
+  const char *name;
+  for (int i = 0; (name = catalogue_name(i, true)); i++) {
     if (!is_of_turn(i)) continue;
-    const char *wrong = row_alone_check(trial_device(device), row_alone_name(i), rows, step);
-    cr_expect_null(wrong, "%s on %s: %s", row_alone_name(i), device, wrong);
+    const char *wrong = row_alone_check(trial_device(device), name, rows, step);
+    cr_expect_null(wrong, "%s on %s: %s", name, device, wrong);
   }
 }
 

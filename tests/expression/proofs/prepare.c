@@ -111,35 +111,7 @@ static llrt_status time_text(llrt_device *device, const char *text, plan *made, 
   return status;
 }
 
-/* The catalogue, and in front of it what a process does only once. */
-static const char *const names[] = {NULL,
-                                    "softmax",
-                                    "log_softmax",
-                                    "layer_norm",
-                                    "rms_norm",
-                                    "fp8_row",
-                                    "fp8_group",
-                                    "fp8_block",
-                                    "mxfp8",
-                                    "mxfp4",
-                                    "nvfp4",
-                                    "int8_token",
-                                    "cross_entropy",
-                                    "qk_norm_rope",
-                                    "rms_norm_fp8",
-                                    "residual_rms_norm",
-                                    "argmax_temperature",
-                                    "clamped_gate",
-                                    "swiglu",
-                                    "geglu",
-                                    "rope_halves",
-                                    "rope_pairs",
-                                    "kv_norm_rope_append",
-                                    "embedding_rms_norm",
-                                    "qkv_norm_rope_append",
-                                    "mxfp4_weights",
-                                    "mxfp8_weights"};
-
+/* name: NULL: what a process does only once. */
 static bool prepare_one(const proof_options *options, const char *name, plan *made) {
   char text[4000] = "(x[n]) -> (y[n]) { y = -x }";
   times t;
@@ -161,10 +133,11 @@ int proof_prepare(const proof_options *options) {
   printf("%s, ms, the least of %d\n| expression | prepare | kernels | lines | plan | LLVM | "
          "link | load |\n|---|---|---|---|---|---|---|---|\n",
          options->name, REPEAT);
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (names[i] && options->only && strcmp(options->only, names[i]) != 0) continue;
-    wrong += !prepare_one(options, names[i], made);
-  }
+  const char *name;
+  wrong += !prepare_one(options, NULL, made);
+  for (int i = 0; (name = catalogue_name(i, false)); i++)
+    if (!options->only || strcmp(options->only, name) == 0)
+      wrong += !prepare_one(options, name, made);
   free(made);
   return wrong > 0;
 }

@@ -1,4 +1,5 @@
 /* Rows alone (tests/expression/row_alone.h). */
+#include "tests/expression/catalogue_call.h"
 #include "tests/expression/row_alone.h"
 #include "tests/expression/proofs/proofs.h"
 
@@ -7,12 +8,13 @@
 
 int proof_rows(const proof_options *options) {
   int n = 0, wrong = 0;
-  for (int i = 0; row_alone_name(i); i++) {
-    if (options->only && strcmp(options->only, row_alone_name(i)) != 0) continue;
-    const char *why = row_alone_check(options->device, row_alone_name(i), options->rows, 1);
+  const char *name;
+  for (int i = 0; (name = catalogue_name(i, true)); i++) {
+    if (options->only && strcmp(options->only, name) != 0) continue;
+    const char *why = row_alone_check(options->device, name, options->rows, 1);
     n++;
     wrong += why != NULL;
-    if (why) printf("%s: %s\n", row_alone_name(i), why);
+    if (why) printf("%s: %s\n", name, why);
     fflush(stdout);
   }
   printf("%s: %d expressions of %lld rows, each row alone and all at 3 more alignments: %d wrong\n",

@@ -240,11 +240,13 @@ static range bits_of(int op, range a, range b, int type) {
   }
 }
 
-/* A number's bits as those of another type; anything where they are not known. */
+/* A number's bits as those of another type; anything where they are not known, as of a zero of
+ * which the sign is not. */
 static range same_bits(range x, int from, llrt_dtype to) {
   float single = (float)x.low;
   int32_t code;
-  if (!is_exact(x) || from >= DOUBLE || from == WIDE_WHOLE) return range_anything();
+  if (!is_exact(x) || range_around_zero(x) || from >= DOUBLE || from == WIDE_WHOLE)
+    return range_anything();
   if (to == LLRT_I32) {
     memcpy(&code, &single, sizeof code);
     return range_exactly(code);

@@ -40,6 +40,7 @@ static const struct {
     {"host", 3643141},            /* the sum of nothing, in front of a row, was -0 */
     {"cuda-emu:sm_90a", 2209124}, /* the quotient of an f16 that is infinite */
     {"cuda-emu:sm_90a", 732040},  /* 0 - truth as a float, which LLVM's code generator made +1 */
+    {"cuda-emu:sm_90a", 5712006}, /* a 64-bit integer beyond 2^31, on the way to bf16 */
     /* the reference: */
     {"cuda-emu:sm_80", 500222},  /* abs(-0) */
     {"cuda-emu:sm_90a", 314715}, /* and its reciprocal */
@@ -47,6 +48,7 @@ static const struct {
     {"cuda-emu:sm_90a", 310857},
     {"cuda-emu:sm_90a", 101497}, /* zero times what may be infinite */
     {"cuda-emu:sm_90a", 312657}, /* fma of f64 */
+    {"host", 6160127},           /* the bits of a zero that has either sign */
 };
 
 Test(compute_random, mended_seeds) {

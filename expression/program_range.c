@@ -195,3 +195,24 @@ static bool is_coarse(const expr_program *program, int at, int depth) {
 bool program_is_coarse(const expr_program *program, int node) {
   return program->node[node].type == LLRT_F32 && is_coarse(program, node, DEPTH);
 }
+
+static bool is_stored(const expr_program *program, int at) {
+  bool stored = false;
+  for (int t = 0; t < program->n_tensors; t++)
+    stored |= program->tensor[t].output && program->tensor[t].node == at;
+  return stored;
+}
+
+bool program_is_added(const expr_program *program, int at) {
+  const program_node *node = &program->node[at];
+  if (node->op != EXPR_EXP || !is_below_largest(program, node->arg[0]) || is_stored(program, at))
+    return false;
+  uint8_t axes = program->node[program->node[node->arg[0]].arg[1]].reduced;
+  for (int i = 0; i < program->n_nodes; i++) {
+    const program_node *use = &program->node[i];
+    bool sums = (use->op == EXPR_SUM || use->op == EXPR_MEAN) && !(axes & ~use->reduced);
+    for (int k = 0; k < use->n_args; k++)
+      if (use->arg[k] == at && !sums) return false;
+  }
+  return true;
+}

@@ -14,10 +14,14 @@ bool program_is_positive(const expr_program *program, int node);
 /* The least k found with |x| <= 2^k y wherever y is a normal number; PROGRAM_ANY_SIZE: none is
  * known. So is y a maximum of |x| along an axis, times a number: a scale. */
 int program_most_over(const expr_program *program, int x, int y);
-/* Whether the value is a power of two, or NaN. */
+/* Whether the value is a number of e8m0: a power of two from 2^-127 to 2^127, or NaN. */
 bool program_is_power(const expr_program *program, int node);
 /* Whether all that uses the value makes the same of it and of any other of its sign where both are
  * below 2^-30: what is rounded to types without numbers so small. */
 bool program_is_coarse(const expr_program *program, int node);
+
+/* Whether the value is a power e^(x - m), m a maximum of x, that is used by sums alone which have
+ * the one of the largest x, 1, among them: then only what it adds to 1 counts. */
+bool program_is_added(const expr_program *program, int node);
 
 #endif

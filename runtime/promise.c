@@ -129,6 +129,24 @@ static void coarse_dot_extents(const llrt_tensor *first, const op_dot *dot,
   }
 }
 
+/* What accesses to expressions' tensors are multiples of. */
+#define COMPUTE_MULTIPLE 16
+
+/* Elements of a tile along memory of expressions without rows. */
+static int64_t flat_tile(const llrt_tensor *tensor) {
+  const plan_target *target = tensor->device ? &tensor->device->target : NULL;
+  if (!target || target->simd_lanes) return COMPUTE_MULTIPLE;
+  return 1ll << (target->lane_bits + target->tuning->rows_flat_bits +
+                 target->tuning->rows_flat_warp_bits);
+}
+
+/* Of an axis along which nothing is joined: whole tiles, which need no code for ends, or what
+ * accesses want. */
+static int64_t compute_multiple(const llrt_tensor *tensor, int64_t extent) {
+  int64_t tile = flat_tile(tensor);
+  return extent % tile == 0 ? tile : coarse_multiple(extent, COMPUTE_MULTIPLE);
+}
+
 /* Extents of an expression's axes: of rows as they are, and those that are short, but for the axis
  * that tensors have first: there are as many rows as come. */
 static void coarse_compute_extents(op_description *desc, const op_call *call) {
@@ -142,7 +160,7 @@ static void coarse_compute_extents(op_description *desc, const op_call *call) {
     desc->promises[0].shape[axis] =
         extent > 0 && (row || short_)
             ? fixed_extent(extent)
-            : any_extent(divided ? coarse_multiple(extent, 16) : 1, most_of(extent));
+            : any_extent(divided ? compute_multiple(&call->tensor[0], extent) : 1, most_of(extent));
   }
 }
 

@@ -15,6 +15,7 @@
 #define BOX_PARAMETER_ALIGNMENT 64
 
 #define NVPTX_KERNEL_CONVENTION 71 /* llvm::CallingConv::PTX_Kernel */
+#define NVPTX_OWN 5                /* address space of a thread's own memory, .local */
 
 /* !nvvm.annotations entry {function, key, value}. */
 static void annotate(emitter *e, const char *key, int value) {
@@ -375,7 +376,7 @@ const emit_target_ops emit_ops_nvptx = {
     .decode_pair = nvptx_decode_pair,
     .encode_pair = nvptx_encode_pair,
     .product = nvptx_product,
-    .own_memory = true,
+    .own_space = NVPTX_OWN,
     .table_exp2 = nvptx_table_exp2,
     .table_rcp = nvptx_table_rcp,
     .table_rsqrt = nvptx_table_rsqrt,

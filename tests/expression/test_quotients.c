@@ -1,68 +1,11 @@
 /* Quotients of many numbers by few, which GPUs make in a short way where the program tells that
  * they may (expression/program_range.c): bit for bit those of the host, which divides. */
-#include "expression/program_range.h"
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- what the program tells ---- */
-
-typedef struct fact {
-  const char *text; /* its only quotient with a tensor above is what is asked about */
-  bool over, power, coarse;
-} fact;
-
-static const fact facts[] = {
-    {"(x[t n]) -> (q[t n]: e4m3) { q = x / (maximum(max(abs(x), n), 1e-10) / 448) }", true, false,
-     true},
-    {"(x[t n]) -> (q[t n]: i8) { q = i8(round(x / (max(abs(x), n) * 0.5))) }", true, false, true},
-    {"(x[t n]) -> (q[t n]: f32) { q = x / (maximum(max(abs(x), n), 1e-10) / 448) }", true, false,
-     false},
-    {"(x[t n]) -> (q[t n]: e4m3) { q = x / max(x, n) }", false, false, true},
-    {"(x[t n]) -> (q[t n]: e4m3) { q = x / (max(abs(x), n) * 1e-20) }", false, false, true},
-    {"(x[t n]) -> (q[t n]: e4m3) { q = x / e4m3(max(abs(x), n)) }", false, false, true},
-    {"(x[t n]) -> (q[t n]: bf16) { q = x / e8m0(max(abs(x), n), round=up) }", true, true, false},
-    {"(x[t n], s[t]) -> (q[t n]: e4m3) { q = x / s }", false, false, true},
-    /* floor tells a small number from 0, and so does what is added to it */
-    {"(x[t n], s[t]) -> (q[t n]: i8) { q = i8(floor(x / s)) }", false, false, false},
-    {"(x[t n], s[t]) -> (q[t n]: e4m3) { q = x / s * 1e30 }", false, false, false},
-    {"(x[t n], s[t]) -> (q[t n]: e4m3) { q = minimum(x / s, 1e-30) }", false, false, false},
-    {"(x[t n], s[t]) -> (q[t n]: e4m3) { q = minimum(maximum(x / s, -448), 448) }", false, false,
-     true},
-    {"(x[t n], s[t]) -> (q[t n]: e4m3, y[t n]: f32) { q = x / s; y = x / s }", false, false, false},
-};
-
-static void check_fact(const fact *f) {
-  llrt_expr *expr;
-  llrt_dtype types[4];
-  int32_t ranks[4];
-  static expr_program program;
-  int at = -1;
-  cr_assert_eq(llrt_expr_parse(f->text, &expr), LLRT_OK, "%s", llrt_last_error());
-  for (int t = 0; t < expr->n_tensors; t++) {
-    types[t] = expr->tensor[t].dtype ? (llrt_dtype)expr->tensor[t].dtype : LLRT_F32;
-    ranks[t] = expr->tensor[t].n_dims;
-  }
-  cr_assert_eq(program_make(expr, types, ranks, &program), LLRT_OK, "%s", llrt_last_error());
-  for (int i = 0; i < program.n_nodes; i++)
-    if (program.node[i].op == EXPR_DIVIDE && program.node[program.node[i].arg[0]].op == EXPR_TENSOR)
-      at = i;
-  cr_assert_geq(at, 0, "%s", f->text);
-  int x = program.node[at].arg[0], y = program.node[at].arg[1];
-  cr_expect_eq(program_most_over(&program, x, y) < 42, f->over, "%s: over", f->text);
-  cr_expect_eq(program_is_power(&program, y), f->power, "%s: power", f->text);
-  cr_expect_eq(program_is_coarse(&program, at), f->coarse, "%s: coarse", f->text);
-  llrt_expr_destroy(&expr);
-}
-
-Test(quotients, facts) {
-  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) check_fact(&facts[i]);
-}
-
-/* ---- bits ---- */
 
 enum { ROWS = 256, LENGTH = 64, ALL = ROWS * LENGTH, MOST_BYTES = 4 * ALL };
 

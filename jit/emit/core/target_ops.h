@@ -110,8 +110,8 @@ typedef struct emit_target_ops {
    * NULL: there is none. */
   LLVMValueRef (*multiply_pair)(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b,
                                 LLVMValueRef c);
-  /* A thread has memory of its own, for what is done rarely. */
-  bool own_memory;
+  /* The address space of a thread's own memory, for what is done rarely; 0: it has none. */
+  unsigned own_space;
   /* 2^x and 1 / x of f32 by a table, within two units of the last place; numbers that are not
    * normal count as 0, and are made 0. NULL (as the next one): the target's are not used. */
   LLVMValueRef (*table_exp2)(emitter *e, LLVMValueRef x);

@@ -134,6 +134,13 @@ static LLVMValueRef compared(const applier *a, LLVMValueRef x, LLVMValueRef y) {
 
 /* ---- casts ---- */
 
+/* The code of a number that e8m0 has: the exponent, which is 0 of the subnormal one. */
+static LLVMValueRef own_code(const applier *a, LLVMValueRef x) {
+  LLVMTypeRef type = LLVMTypeOf(x);
+  LLVMValueRef code = LLVMBuildLShr(a->b, x, emit_splat(type, 23), "");
+  return LLVMBuildAnd(a->b, code, emit_splat(type, 0xFF), "");
+}
+
 /* The code of the power of two that e8m0 has for an f32: 0 for what is less, 254 for what is more,
  * 255 for NaN and for numbers below 0. */
 static LLVMValueRef power_code(const applier *a, LLVMValueRef x) {
@@ -180,7 +187,7 @@ static LLVMValueRef narrowed(const applier *a, LLVMValueRef x) {
 
 static LLVMValueRef cast(const applier *a, LLVMValueRef x) {
   if (a->step->through) {
-    LLVMValueRef code = power_code(a, x);
+    LLVMValueRef code = a->step->power ? own_code(a, x) : power_code(a, x);
     return a->type == LLRT_F32 ? power_value(a, code) : code;
   }
   if (a->from == a->type || a->from != LLRT_I64) return x;

@@ -72,7 +72,7 @@ typedef struct caster {
   const plan_value *in, *out;
   LLVMValueRef *from, *to; /* words */
   llrt_dtype from_type, to_type;
-  bool wide, truth, any_nan;
+  bool wide, truth, any_nan, fits;
   emit_scales *scales;       /* NULL: a plain cast, or scales of a value */
   const plan_step *by_value; /* the step that has such */
   const plan_map *map;
@@ -177,8 +177,10 @@ static LLVMValueRef nearest(const caster *c, LLVMValueRef code) {
                           type, "");
 }
 
-/* The bits of an f32 or f64, NaN as it is. */
+/* The bits of x as an f32 or f64, NaN as it is. */
 static LLVMValueRef bits_of(const caster *c, LLVMValueRef x) {
+  if (c->wide && c->to_type == LLRT_F32)
+    x = LLVMBuildFPTrunc(c->e->builder, x, emit_number_type(c->e, LLRT_F32, LLVMTypeOf(x)), "");
   return LLVMBuildBitCast(c->e->builder, x, code_type(c->e, c->out->bits, LLVMTypeOf(x)), "");
 }
 
@@ -245,6 +247,7 @@ static void cast_pair(const caster *c, int index, const LLVMValueRef code[2],
 /* The code of one element by itself. */
 static LLVMValueRef cast_one(const caster *c, int index, LLVMValueRef code) {
   if (c->truth) return emit_combine_truth(c->e, c->from_type, code);
+  if (c->fits) return code;
   if (extends(c)) return extended(c, code);
   if (number_nears(c->from_type, c->to_type)) return nearest(c, code);
   LLVMValueRef x = scaled(c, index, emit_decode(c->e, c->from_type, c->wide, code));
@@ -256,7 +259,7 @@ static LLVMValueRef cast_one(const caster *c, int index, LLVMValueRef code) {
 /* Casts element `index` and, where `pair`, the one behind it. */
 static void cast_elements(const caster *c, int index, bool pair) {
   LLVMValueRef code[2], made[2];
-  bool by_codes = c->truth || extends(c) || number_nears(c->from_type, c->to_type);
+  bool by_codes = c->truth || c->fits || extends(c) || number_nears(c->from_type, c->to_type);
   for (int i = 0; i <= pair && !c->halves; i++) code[i] = take_code(c, index + i);
   if (pair && !by_codes && !c->wide) cast_pair(c, index, code, made);
   else
@@ -324,7 +327,8 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
               .from_type = (llrt_dtype)map->from,
               .to_type = (llrt_dtype)map->to,
               .truth = map->kind == PLAN_MAP_TRUTH,
-              .any_nan = map->any_nan};
+              .any_nan = map->any_nan,
+              .fits = map->fits};
   c.wide = number_is_wide(c.from_type, c.to_type);
   emit_words permuted;
   c.map = map;

@@ -112,10 +112,15 @@ static bool goes_by_turns(const two_ways *w) {
   return least > 0 && w->n >= bits_max(least, 2 * AT_ONCE) && w->n % AT_ONCE == 0 && !w->divisor;
 }
 
+static LLVMValueRef hidden(emitter *e, LLVMValueRef pointer) {
+  LLVMValueRef address = LLVMBuildPtrToInt(e->builder, pointer, e->i64, "");
+  return LLVMBuildIntToPtr(e->builder, e->ops->opaque(e, address), LLVMTypeOf(pointer), "");
+}
+
 /* Memory of the thread's own for so many numbers: of the function, wherever it is used. Its address
  * is one of which nothing is known, or ptxas makes registers of it and looks for each by its
- * number.
- */
+ * number; but that it is the thread's own is known: as an address of any memory it takes ptxas 2 ms
+ * more of a softmax. */
 static LLVMValueRef own_memory(emitter *e, int n) {
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
   LLVMTypeRef type = LLVMArrayType2(LLVMFloatTypeInContext(e->context), (uint64_t)n);
@@ -124,8 +129,8 @@ static LLVMValueRef own_memory(emitter *e, int n) {
   LLVMValueRef memory = LLVMBuildAlloca(e->builder, type, "");
   LLVMSetAlignment(memory, OWN_VECTOR * sizeof(float));
   LLVMPositionBuilderAtEnd(e->builder, here);
-  LLVMValueRef address = LLVMBuildPtrToInt(e->builder, memory, e->i64, "");
-  return LLVMBuildIntToPtr(e->builder, e->ops->opaque(e, address), LLVMTypeOf(memory), "");
+  LLVMTypeRef own = LLVMPointerTypeInContext(e->context, e->ops->own_space);
+  return hidden(e, LLVMBuildAddrSpaceCast(e->builder, memory, own, ""));
 }
 
 static LLVMValueRef own_place(const emitter *e, LLVMValueRef memory, LLVMValueRef at) {
@@ -205,7 +210,7 @@ static LLVMBasicBlockRef make_in_memory(const two_ways *w, make_one *make, LLVMB
   keep_rolled(e,
               LLVMBuildCondBr(e->builder, emit_less(e, following, emit_i32(e, w->n)), body, after));
   LLVMPositionBuilderAtEnd(e->builder, after);
-  load_all_own(e, numbers, w->n, made);
+  load_all_own(e, hidden(e, numbers), w->n, made); /* with offsets, not other addresses */
   LLVMBuildBr(e->builder, next);
   return after;
 }
@@ -213,7 +218,7 @@ static LLVMBasicBlockRef make_in_memory(const two_ways *w, make_one *make, LLVMB
 /* The way of numbers that are rare. */
 static LLVMBasicBlockRef make_rare(const two_ways *w, make_one *make, LLVMBasicBlockRef at,
                                    LLVMBasicBlockRef next, LLVMValueRef *made) {
-  if (w->e->ops->own_memory && w->n >= LEAST_IN_MEMORY)
+  if (w->e->ops->own_space && w->n >= LEAST_IN_MEMORY)
     return make_in_memory(w, make, at, next, made);
   return goes_by_turns(w) ? make_by_turns(w, make, at, next, made)
                           : make_all(w, make, at, next, made);
@@ -291,10 +296,23 @@ static LLVMValueRef quotient(const two_ways *w, int i) {
   return emit_quotient(w->e, w->x[i], w->y[w->divisor[i]]);
 }
 
+/* 1 / y of a power of two from 2^-127 to 2^127: the exponent's negative. That of 2^-127, which is
+ * subnormal, is 0 here and makes 2^127; 2^127 makes 0, in whose place 2^-127 stands. */
+static LLVMValueRef inverse_of_power(const emitter *e, LLVMValueRef y) {
+  LLVMBuilderRef b = e->builder;
+  LLVMTypeRef type = e->i32;
+  LLVMValueRef code = LLVMBuildBitCast(b, y, type, ""), least = emit_i32(e, 1 << 22);
+  LLVMValueRef exponent = LLVMBuildAnd(b, code, emit_i32(e, 0x7F800000), "");
+  LLVMValueRef limited[2] = {LLVMBuildSub(b, emit_i32(e, 254 << 23), exponent, ""), least};
+  LLVMValueRef inverse = emit_intrinsic(e, "llvm.umax", &type, 1, limited, 2);
+  inverse = LLVMBuildBitCast(b, inverse, LLVMTypeOf(y), "");
+  return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, y, y, ""), y, inverse, "");
+}
+
 /* By powers of two: their inverses are exact, and a product is rounded once, whatever it is. */
 static void divide_by_powers(two_ways *w, LLVMValueRef *made) {
   LLVMBuilderRef b = w->e->builder;
-  for (int i = 0; i < w->n_divisors; i++) w->r[i] = emit_quotient(w->e, real(w->e, 1), w->y[i]);
+  for (int i = 0; i < w->n_divisors; i++) w->r[i] = inverse_of_power(w->e, w->y[i]);
   for (int i = 0; i < w->n; i++) made[i] = LLVMBuildFMul(b, w->x[i], w->r[w->divisor[i]], "");
 }
 

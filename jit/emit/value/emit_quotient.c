@@ -4,6 +4,8 @@
 #include "jit/emit/core/builder.h"
 #include "jit/emit/value/emit_function.h"
 
+#include <math.h>
+
 static LLVMTypeRef f32(const emitter *e) { return LLVMFloatTypeInContext(e->context); }
 static LLVMTypeRef f64(const emitter *e) { return LLVMDoubleTypeInContext(e->context); }
 
@@ -49,8 +51,22 @@ static LLVMValueRef wide_quotient(emitter *e, LLVMValueRef a, LLVMValueRef x) {
   return LLVMBuildFPTrunc(b, q, f32(e), "");
 }
 
+/* Whether x is a constant power of two whose inverse is a normal f32: a product with that is
+ * rounded as the quotient is. */
+static bool has_exact_inverse(LLVMValueRef x, double *inverse) {
+  LLVMBool exact;
+  int exponent;
+  if (!LLVMIsAConstantFP(x)) return false;
+  *inverse = 1 / LLVMConstRealGetDouble(x, &exact);
+  return frexp(*inverse, &exponent) == 0.5 && exponent > -125 && exponent < 128;
+}
+
 LLVMValueRef emit_quotient(emitter *e, LLVMValueRef a, LLVMValueRef x) {
-  if (e->ops->table_rcp_wide && LLVMTypeOf(a) == f32(e)) return wide_quotient(e, a, x);
+  double inverse;
+  bool table = e->ops->table_rcp_wide && LLVMTypeOf(a) == f32(e);
+  if (table && has_exact_inverse(x, &inverse))
+    return LLVMBuildFMul(e->builder, a, LLVMConstReal(f32(e), inverse), "");
+  if (table) return wide_quotient(e, a, x);
   return LLVMBuildFDiv(e->builder, a, x, "");
 }
 

@@ -68,6 +68,7 @@ typedef struct plan_map {
   uint8_t scale;     /* SCALE: llrt_dtype of the tensor */
   bool subtracts;    /* SCALE: element - scale instead of the product */
   bool any_nan;      /* CAST, SCALE to f32 or f64: a NaN need not become the one that is written */
+  bool fits;         /* CAST of integers: each is one of the result's type */
   bool words;        /* CAST, SCALE of less than 32 bits, GPU: as WORD_BITS by perm before */
   uint8_t low, high; /* SCALE by value of e8m0: a promise about its bytes; both 0: none */
   int16_t shift;     /* the same, of e2m1 to e5m2: products are divided by 2^shift */
@@ -342,7 +343,8 @@ typedef struct plan_step {
   bool bounded;     /* APPLY of DIVIDE: whatever tensors hold, no |in| is above 2^PLAN_BOUNDED,
                        or above 2^PLAN_BOUNDED_OVER times `second`, where that is normal */
   bool positive;    /* APPLY of DIVIDE, likewise: `in` is +0, larger, or NaN */
-  bool power;       /* APPLY of DIVIDE: `second` is a power of two, or NaN */
+  bool power;       /* APPLY of DIVIDE: `second` is a number of e8m0, or NaN; of CAST through e8m0:
+                       `in` is */
   bool coarse;      /* APPLY of DIVIDE: of quotients below 2^-30 only the sign counts. Of EXP: `in`
                        is not above 0, and only what the power adds to 1 counts */
   plan_number number; /* APPLY of NUMBER: its code, in type `type` */

@@ -93,6 +93,8 @@ bool rows_may_be_inside(const rows *r);
  * they compute in; a value into a tensor. */
 llrt_status rows_fetch(rows *r, int node);
 llrt_status rows_load(rows *r, int node, int *value);
+/* rows_access.c: a value in another type, in which the program goes on with it. */
+llrt_status rows_cast(rows *r, llrt_dtype from, llrt_dtype to, int *value);
 llrt_status rows_store(rows *r, int tensor, int value);
 
 /* Loads the elements of the tensor of a node into loaded[node], which is laid out so. */

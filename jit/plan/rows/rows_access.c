@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "expression/program_range.h"
 #include "jit/plan/facts/access.h"
 #include "jit/plan/facts/value.h"
 #include "jit/plan/types/number.h"
@@ -204,6 +205,16 @@ llrt_status rows_fetch(rows *r, int number) {
   return rows_load_elements(r, number, &loaded);
 }
 
+/* Of what a program goes on with: whatever a NaN meets becomes one, and which one is open, so none
+ * is made another here. */
+llrt_status rows_cast(rows *r, llrt_dtype from, llrt_dtype to, int *value) {
+  const plan_map map = {.kind = PLAN_MAP_CAST,
+                        .from = (uint8_t)from,
+                        .to = (uint8_t)to,
+                        .any_nan = from != to && (to == LLRT_F32 || to == LLRT_F64)};
+  return draft_retype(&r->d, map, value);
+}
+
 llrt_status rows_load(rows *r, int number, int *value) {
   const program_node *node = &r->program->node[number];
   llrt_dtype from = (llrt_dtype)node->from, to = (llrt_dtype)node->type;
@@ -213,11 +224,12 @@ llrt_status rows_load(rows *r, int number, int *value) {
     return draft_retype(
         &r->d, (plan_map){.kind = PLAN_MAP_TRUTH, .from = (uint8_t)from, .to = LLRT_U32}, value);
   if (from == LLRT_U64) return LLRT_OK; /* the same bits */
-  /* Whatever a NaN meets becomes one, and which one is open: none is made another here. */
-  const plan_map map = {.kind = PLAN_MAP_CAST,
-                        .from = (uint8_t)from,
-                        .to = (uint8_t)to,
-                        .any_nan = to == LLRT_F32 && llrt_dtype_bits(from) < 32};
+  return rows_cast(r, from, to, value);
+}
+
+/* Codes as elements of a byte. */
+static llrt_status narrow(rows *r, int *value) {
+  const plan_map map = {.kind = PLAN_MAP_CAST, .from = LLRT_I32, .to = LLRT_U8, .fits = true};
   return draft_retype(&r->d, map, value);
 }
 
@@ -226,7 +238,7 @@ static llrt_status encode(rows *r, const program_tensor *tensor, int *value) {
   llrt_dtype from = (llrt_dtype)r->program->node[tensor->node].type;
   llrt_dtype to = (llrt_dtype)tensor->store;
   if (from == LLRT_I64) return LLRT_OK; /* of 64-bit integers the same bits */
-  if (to == LLRT_BOOL) return draft_cast(&r->d, LLRT_I32, LLRT_U8, value);
+  if (to == LLRT_BOOL) return narrow(r, value);
   if (to == LLRT_E8M0) {
     uint64_t tile_bits = plan_tile_bits_in(r->d.kernel, &r->d.kernel->value[*value]);
     plan_step code = {.kind = PLAN_APPLY,
@@ -235,9 +247,10 @@ static llrt_status encode(rows *r, const program_tensor *tensor, int *value) {
                       .in = (uint8_t)*value,
                       .element = LLRT_F32,
                       .type = LLRT_I32,
-                      .through = LLRT_E8M0};
+                      .through = LLRT_E8M0,
+                      .power = program_is_power(r->program, tensor->node)};
     LLRT_TRY(rows_apply(r, code, tile_bits, value));
-    return draft_cast(&r->d, LLRT_I32, LLRT_U8, value);
+    return narrow(r, value);
   }
   return draft_cast(&r->d, from, to, value);
 }

@@ -36,7 +36,7 @@ static llrt_status cast_node(rows *r, const program_node *node, int *value) {
   bool mapped = from != LLRT_I64 && through != LLRT_E8M0;
   if (mapped && through) LLRT_TRY(draft_cast(&r->d, from, through, value));
   if (mapped && through) from = through;
-  if (mapped) return draft_cast(&r->d, from, to, value);
+  if (mapped) return rows_cast(r, from, to, value);
   plan_step step = {.kind = PLAN_APPLY,
                     .op = EXPR_CAST,
                     .operands = 1,
@@ -91,6 +91,7 @@ static llrt_status make(rows *r, int number) {
   if (node->n_args > 1) step.second = (uint8_t)r->value[node->arg[1]];
   if (node->n_args > 2) step.with = (uint8_t)r->value[node->arg[2]];
   if (node->op == EXPR_DIVIDE) what_is_known(r->program, number, &step);
+  if (node->op == EXPR_EXP) step.coarse = program_is_added(r->program, number);
   return rows_apply(r, step, rows_bits_of(r, node->axes), value);
 }
 

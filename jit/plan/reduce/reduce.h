@@ -20,15 +20,17 @@ typedef struct reduce_shape {
   int kept_warps;    /* but for so many of their bits */
   bool split;        /* blocks share the walk and write a result each */
   bool words;        /* accesses of words to rows that are not aligned, if that is possible */
+  bool stretches;    /* threads take stretches of rows that are not aligned, as of others */
   int result_bytes;  /* what a block carries of each result from turn to turn */
 } reduce_shape;
 
 /* Chooses the tile of a kernel and fills order[0] (kept bits first, then reduced ones of warps,
  * lanes and registers), tile_bits, grid and warp_bits. Tiles are spanned by bits of digits, so that
  * kept and reduced ones never mix. *load is laid out as the source is read, *clean the same with
- * one bit of a digit a column. *kept: log2 kept elements of the tile. */
+ * one bit of a digit a column. *kept: log2 kept elements of the tile. *stretched: a thread has
+ * several accesses of a row, which are narrow because rows are not aligned. */
 llrt_status reduce_tile(draft *d, const reduce_shape *shape, plan_value *load, plan_value *clean,
-                        int *kept);
+                        int *kept, bool *stretched);
 
 /* The position along its axis that a digit's bit counts. */
 int64_t reduce_weight(const draft *d, uint64_t bit);

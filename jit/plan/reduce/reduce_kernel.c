@@ -400,7 +400,7 @@ static void close_lines(plan_kernel *kernel, const lines *opened) {
 typedef struct reduce_layouts {
   plan_value load, clean;
   int kept;
-  bool divided, fits;
+  bool divided, fits, stretched;
 } reduce_layouts;
 
 /* Digits, tile and space. fits: words of rows that are not aligned can be loaded. */
@@ -415,12 +415,21 @@ static llrt_status make_tile(draft *d, const reduction *r, const reduce_shape *s
   made->divided = d->divided; /* or the destinations have no refinement among themselves */
   if (d->divided) return LLRT_OK;
   LLRT_TRY(digits);
-  LLRT_TRY(reduce_tile(d, shape, &made->load, &made->clean, &made->kept));
+  LLRT_TRY(reduce_tile(d, shape, &made->load, &made->clean, &made->kept, &made->stretched));
   LLRT_TRY(draft_space(d));
   plan_value_spread(kernel, &made->load, &spread);
   if (target->access_align_bytes > 1 && misaligned(d, 0, d->vector[0]) > 0)
     made->fits = draft_can_be_exact(d, 0, &spread, d->vector[0]);
   return LLRT_OK;
+}
+
+/* How many blocks share a walk, whatever the device has: that decides in which order elements are
+ * joined. Of those with narrow accesses no more than wanted have room at once. */
+static void share_walk(plan_kernel *kernel, bool stretched) {
+  const plan_tuning *tuning = kernel->target.tuning;
+  plan_walk *walk = &kernel->launch.walk;
+  walk->blocks = stretched ? tuning->reduce_stretch_blocks : tuning->reduce_blocks;
+  walk->enough = stretched ? 1 : tuning->reduce_least_blocks;
 }
 
 llrt_status reduce_plan_kernel(const reduction *r, const plan_target *target,
@@ -433,6 +442,7 @@ llrt_status reduce_plan_kernel(const reduction *r, const plan_target *target,
   lines opened;
   shape.result_bytes = result_bytes(&r->value);
   shape.words = !r->reads_pairs && !r->clears;
+  shape.stretches = !r->clears; /* partial results are few: more blocks read them sooner */
   LLRT_TRY(make_tile(&d, r, &shape, target, options, kernel, &made));
   shape.words = false;
   if (!made.fits) LLRT_TRY(make_tile(&d, r, &shape, target, options, kernel, &made));
@@ -442,6 +452,7 @@ llrt_status reduce_plan_kernel(const reduction *r, const plan_target *target,
   plan_value load = made.load, clean = made.clean;
   LLRT_TRY(draft_walk_turns(&d, d.desc->combine.axes,
                             is_looped(&load) ? REDUCE_LEAST_TURNS_OF_ROWS : REDUCE_LEAST_TURNS));
+  if (shape.split) share_walk(kernel, made.stretched);
   if (r->value.pairs && !r->reads_pairs) LLRT_TRY(position_axes(&d, r));
   if (r->reads_pairs) load = clean; /* both tensors are rows of words */
   kernel->fill = combine_identity(r->value.op, r->desc.tensors[0].dtype);

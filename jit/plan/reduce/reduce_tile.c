@@ -31,6 +31,7 @@ typedef struct tiler {
   uint64_t reduced; /* bits of reduced digits */
   uint64_t tile;    /* bits of the tile */
   int vector;       /* log2 elements of an access, whose vectors are placed first */
+  bool stretched;   /* a thread has several accesses of a row */
   f2_basis span;    /* of the vectors placed */
   vector_list registers, lanes, warps, iterations;
   int n_sorted, sorted[LLRT_MAX_BITS]; /* bits in the order of the source's memory */
@@ -128,6 +129,29 @@ static int vector_bits(const tiler *w) {
 
 /* ---- the roles ---- */
 
+/* Kept positions that follow the lanes' in memory, until a thread has as many bytes of a row as an
+ * aligned access would: rows that are not aligned begin and end inside sectors, which a warp then
+ * shares with others once for a long stretch of each row, not once for each access. */
+static void fill_stretch(tiler *w) {
+  int whole = bits_log2(w->d->kernel->target.access_bytes) - draft_log2_bytes(w->d, 0);
+  for (int j = 0; j < w->runs.n && w->registers.n < whole; j++) {
+    uint64_t x = w->runs.vector[j];
+    if (x & w->reduced) return;
+    if (f2_basis_contains(&w->span, x)) continue;
+    if (!bits_is_power_of_two((int64_t)x) || !place(w, &w->registers, x)) return;
+    w->stretched = true;
+  }
+}
+
+/* log2 warps of a block. Blocks that share a walk are to be resident together. */
+static int warps_of_block(const tiler *w, const reduce_shape *shape) {
+  const plan_target *target = &w->d->kernel->target;
+  int warps = target->tuning->reduce_warp_bits;
+  if (shape->split) warps = target->tuning->reduce_split_warp_bits;
+  if (shape->split && w->stretched) warps = target->tuning->reduce_stretch_warp_bits;
+  return bits_min(warps, target->warp_bits);
+}
+
 static void gpu_roles(tiler *w, const reduce_shape *shape) {
   plan_kernel *kernel = w->d->kernel;
   const plan_tuning *tuning = kernel->target.tuning;
@@ -142,12 +166,12 @@ static void gpu_roles(tiler *w, const reduce_shape *shape) {
     if (bits_count(closed(w->d, w->tile | w->runs.vector[j])) <= w->span.rank + 2)
       place(w, &w->lanes, w->runs.vector[j]);
   fill(w, &w->lanes, kernel->lane_bits, all);
-  int flight = bits_min(v + tuning->reduce_flight_bits, tuning->reduce_thread_bits);
+  if (shape->stretches) fill_stretch(w);
+  int flight = bits_min(w->registers.n + tuning->reduce_flight_bits, tuning->reduce_thread_bits);
   fill(w, &w->registers, flight, w->tile);
   fill(w, &w->registers, flight, w->reduced);
   uint64_t first = shape->warps_reduce ? w->reduced : all & ~w->reduced;
-  int warps = bits_min(shape->split ? tuning->reduce_split_warp_bits : tuning->reduce_warp_bits,
-                       kernel->target.warp_bits);
+  int warps = warps_of_block(w, shape);
   if (shape->warps_reduce) fill(w, &w->warps, shape->kept_warps, all & ~w->reduced);
   fill(w, &w->warps, warps, first);
   fill(w, &w->warps, warps, all);
@@ -250,7 +274,7 @@ static llrt_status make_value(const draft *d, const vector_list *const lists[4],
 }
 
 llrt_status reduce_tile(draft *d, const reduce_shape *shape, plan_value *load, plan_value *clean,
-                        int *kept) {
+                        int *kept, bool *stretched) {
   tiler w = {.d = d};
   vector_list cleaned[4] = {{0}};
   draft_runs_of(d, 0, &w.runs);
@@ -274,6 +298,7 @@ llrt_status reduce_tile(draft *d, const reduce_shape *shape, plan_value *load, p
   d->tile_bits = 0;
   for (int l = 0; l < 4; l++) append(d, &cleaned[l], ~w.reduced);
   *kept = d->tile_bits;
+  *stretched = w.stretched;
   append(d, &cleaned[2], w.reduced);
   append(d, &cleaned[1], w.reduced);
   append(d, &cleaned[0], w.reduced);

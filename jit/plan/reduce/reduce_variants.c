@@ -108,9 +108,6 @@ static llrt_status partial_stage(reducer *p, plan_kernel *kernel, bool *divided,
   stages_view_region(kernel, 1, value->pairs ? REGION_POSITIONS : REGION_KEYS,
                      p->desc->combine.axes);
   stages_view_region(kernel, 2, REGION_KEYS, p->desc->combine.axes);
-  /* Whatever the device has: how many share a walk decides in which order elements are joined. */
-  kernel->launch.walk.blocks = p->target->tuning->reduce_blocks;
-  kernel->launch.walk.enough = p->target->tuning->reduce_least_blocks;
   return LLRT_OK;
 }
 

@@ -14,8 +14,9 @@
       .band_bytes = 16 << 10, .stored_waste = 1.25, .panel_neighbour_bytes = 8, \
       .panel_thread_bits = 4, .unit_panels = 2, .reduce_blocks = 448, .reduce_least_blocks = 336, \
       .reduce_enough_blocks = 240, .reduce_flight_bits = 3, .reduce_warp_bits = 3, \
-      .reduce_split_warp_bits = 2, .scan_walking_blocks = 1024, .scan_least_turns = 4, \
-      .scan_resident = 3, .scan_least_units = 148, .scan_run_bytes = 64, .scan_turn_lane_bits = 1, \
+      .reduce_split_warp_bits = 2, .reduce_stretch_blocks = 264, .reduce_stretch_warp_bits = 3, \
+      .scan_walking_blocks = 1024, .scan_least_turns = 4, .scan_resident = 3, \
+      .scan_least_units = 148, .scan_run_bytes = 64, .scan_turn_lane_bits = 1, \
       .scan_thread_bits = 4, .scan_turn_thread_bytes = 128, .scan_warp_bits = 3, \
       .rows_row_bits = 5, .rows_flat_bits = 3, .rows_thread_bits = 4, .rows_warp_bits = 1, \
       .rows_flat_warp_bits = 2, .rows_walk_bits = 5, .rows_walk_warp_bits = 4, \

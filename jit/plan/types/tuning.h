@@ -121,6 +121,13 @@
     "of a block that shares a walk: all are to be resident " \
     "together", \
     "`llrt-bench reduce --device cuda:0 --repeat 7`: docs/history/reduce-shared-walks.md") \
+  X(int64_t, reduce_stretch_blocks, "blocks", \
+    "that share a walk down columns of rows that are not aligned: a multiprocessor has registers " \
+    "for two of them", \
+    "`llrt-bench reduce --shapes odd --sizes 512`: docs/history/reduce-shared-walks.md") \
+  X(int, reduce_stretch_warp_bits, "log2 warps", \
+    "of such a block: all multiprocessors have as many warps", \
+    "`llrt-bench reduce --shapes odd --sizes 512`: docs/history/reduce-shared-walks.md") \
   X(int, reduce_row_bits, "log2 rows of a turn", \
     "on the host, where kept positions lie beside each other: eight rows at once are read in " \
     "0.6 of the time of one after the other", \

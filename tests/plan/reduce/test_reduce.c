@@ -2,6 +2,7 @@
 #include "base/bits.h"
 #include "jit/interpret/plan_interpret.h"
 #include "jit/plan/check/plan_view.h"
+#include "jit/plan/facts/value.h"
 #include "jit/plan/kernel/plan.h"
 #include "jit/plan/plan_make.h"
 #include "jit/plan/types/combine.h"
@@ -33,6 +34,10 @@ static const row rows[] = {
     {"row_major", "row_major", 2, {70, 40}, 1, LLRT_COMBINE_SUM, LLRT_I16, true, 0},
     {"row_major", "row_major", 2, {70, 40}, 1, LLRT_COMBINE_SUM, LLRT_I16, false, 0},
     {"row_major", "row_major", 2, {21, 90}, 1, LLRT_COMBINE_MAX, LLRT_F32, true, 0},
+    {"row_major", "row_major", 2, {300, 301}, 1, LLRT_COMBINE_SUM, LLRT_I16, false, 0},
+    {"row_major", "row_major", 2, {150, 513}, 1, LLRT_COMBINE_MAX, LLRT_BF16, true, 0},
+    {"row_major", "row_major", 3, {2, 90, 259}, 2, LLRT_COMBINE_ARGMAX, LLRT_I16, true, 0},
+    {"row_major", "row_major", 2, {90, 1027}, 1, LLRT_COMBINE_SUM, LLRT_U8, false, 0},
     {"row_major", "row_major", 3, {2, 17, 67}, 2, LLRT_COMBINE_ARGMIN, LLRT_I32, true, 0},
     {"row_major", "col_major", 2, {33, 65}, 3, LLRT_COMBINE_MAX, LLRT_F32, true, 0},
     {"row_major", "row_major", 2, {1, 40000}, 2, LLRT_COMBINE_SUM, LLRT_I32, true, 0},
@@ -233,7 +238,8 @@ Test(reduce, shares_give_whole_waves) {
   } shapes[] = {
       {{16384, 16384}, 0, 448, 7}, {{65536, 4096}, 0, 448, 28}, {{4096, 65536}, 0, 256, 1},
       {{1 << 28, 1}, 0, 448, 448}, {{1, 1 << 28}, 1, 443, 443}, {{16384, 24576}, 0, 384, 4},
-      {{16384, 51200}, 0, 400, 2}, {{16384, 40960}, 0, 480, 3}, {{16384, 76800}, 0, 300, 1}};
+      {{16384, 51200}, 0, 400, 2}, {{16384, 40960}, 0, 480, 3}, {{16384, 76800}, 0, 300, 1},
+      {{50257, 5341}, 0, 252, 12}, {{50257, 35001}, 0, 137, 1}, {{50257, 65537}, 0, 257, 1}};
   llrt_storage storage;
   plan_target target;
   plan *made = malloc(sizeof *made);
@@ -253,8 +259,9 @@ Test(reduce, shares_give_whole_waves) {
       for (int a = 0; a < 2; a++)
         tensor->shape[a] = t && a == shapes[i].axis ? 1 : shapes[i].shape[a];
       cr_assert_eq(llrt_storage_bind(&storage, 2, tensor->shape, NULL, &binding[t]), LLRT_OK);
+      bool aligned = shapes[i].shape[1] % 8 == 0 || shapes[i].shape[1] == 1;
       desc.promises[t].address.multiple = 16;
-      desc.promises[t].stride[0].multiple = 8;
+      desc.promises[t].stride[0].multiple = aligned ? 8 : 1;
     }
     cr_assert_eq(plan_make(&desc, &target, NULL, made), LLRT_OK, "%s", llrt_last_error());
     while (!plan_range_takes(&made->variant[v].launch.range, &desc.tensors[0]))
@@ -265,6 +272,47 @@ Test(reduce, shares_give_whole_waves) {
     cr_expect_eq(blocks, shapes[i].blocks, "shape %zu: %lld blocks", i, (long long)blocks);
   }
   free(made);
+}
+
+/* What a thread loads in a turn, log2 elements, of the kernel that shares the walk down columns:
+ * memory's rows are multiples of so many elements apart. *stretch: log2 positions of a row that a
+ * warp has. */
+static int loaded_in_turn(llrt_dtype dtype, int64_t pitch, int *stretch) {
+  llrt_storage storage;
+  plan_target target;
+  op_description desc = {.kind = LLRT_OP_REDUCE, .n_tensors = 2};
+  plan *made = malloc(sizeof *made);
+  int own = -1, kept = 0;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(llrt_storage_row_major(2, &storage), LLRT_OK);
+  desc.combine = (llrt_op_combine){.op = LLRT_COMBINE_SUM, .axes = 1};
+  for (int t = 0; t < 2; t++) {
+    desc.tensors[t] = (llrt_tensor){.dtype = dtype, .rank = 2, .storage = &storage};
+    desc.promises[t].address.multiple = 16;
+    desc.promises[t].stride[0].multiple = pitch;
+  }
+  cr_assert_eq(plan_make(&desc, &target, NULL, made), LLRT_OK, "%s", llrt_last_error());
+  const plan_kernel *kernel = &made->variant[0];
+  for (int i = 0; i < kernel->n_steps && own < 0; i++)
+    if (kernel->step[i].kind == PLAN_LOAD && kernel->step[i].tensor == 0) own = kernel->step[i].out;
+  cr_assert_geq(own, 0);
+  int registers = plan_value_bits(&kernel->value[own], PLAN_REGISTER);
+  for (int d = 0; d < kernel->n_digits; d++)
+    if (kernel->digit[d].axis == 1) kept = kernel->digit[d].bits;
+  free(made);
+  *stretch = kept;
+  return registers;
+}
+
+/* A warp takes as long a stretch of rows that begin anywhere as of aligned ones, and has as much
+ * under way. */
+Test(reduce, rows_that_begin_anywhere_fill_threads) {
+  static const llrt_dtype types[] = {LLRT_BF16, LLRT_F32, LLRT_I8, LLRT_F64};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    int aligned, any, wanted = loaded_in_turn(types[i], 16, &aligned);
+    cr_expect_eq(loaded_in_turn(types[i], 1, &any), wanted, "%s", llrt_dtype_name(types[i]));
+    cr_expect_eq(any, aligned, "%s: %d, not %d", llrt_dtype_name(types[i]), any, aligned);
+  }
 }
 
 /* An axis past 2^31: positions have 64 bits, turns are shared as of any other, and the workspace

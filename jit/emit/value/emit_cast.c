@@ -185,25 +185,52 @@ static uint64_t most(const number_format *f) {
   return power(exponent) | (f->largest & bits_mask(m)) << (F32_MANTISSA - m);
 }
 
-/* Above the subnormals by integer rounding; they themselves by adding the power of two whose last
- * place is the format's. */
-static LLVMValueRef encode_small_float(emitter *e, const number_format *f, LLVMValueRef x) {
+/* x between -limit and limit; NaN becomes limit. */
+static LLVMValueRef within(emitter *e, LLVMValueRef x, uint64_t limit) {
+  LLVMTypeRef type = LLVMTypeOf(x);
+  LLVMValueRef most_x = as_f32(e, emit_splat(i32_like(e, x), limit));
+  LLVMValueRef least_x = LLVMBuildFNeg(e->builder, most_x, "");
+  if (emit_is_host(e)) {
+    x = choose(e, LLVMBuildFCmp(e->builder, LLVMRealOLT, x, most_x, ""), x, most_x);
+    return choose(e, LLVMBuildFCmp(e->builder, LLVMRealOGT, x, least_x, ""), x, least_x);
+  }
+  LLVMValueRef above_args[2] = {x, most_x};
+  LLVMValueRef below_args[2] = {emit_intrinsic(e, "llvm.minnum", &type, 1, above_args, 2), least_x};
+  return emit_intrinsic(e, "llvm.maxnum", &type, 1, below_args, 2);
+}
+
+/* The code of |limited|, at most most(f). To it is added the power of two whose last place is that
+ * of the format's numbers of its exponent, or of its subnormals: the sum is rounded there, and has
+ * in its lowest bits how many last places |limited| is above 0. That follows on what numbers of the
+ * exponents below take, counted from the least: an even number, which the power has there before.
+ */
+static LLVMValueRef round_small_float(emitter *e, const number_format *f, LLVMValueRef limited) {
   int down = F32_MANTISSA - f->mantissa;
-  uint64_t sign = 1ull << (f->bits - 1), ruler = power(F32_MANTISSA + 1 - f->bias - f->mantissa);
-  LLVMValueRef bits = as_i32(e, x), magnitude = and_(e, bits, F32_MAGNITUDE);
-  LLVMValueRef nan = above(e, magnitude, F32_INFINITY);
-  LLVMValueRef limited =
-      choose(e, above(e, magnitude, most(f)), same(magnitude, most(f)), magnitude);
-  LLVMValueRef normal = round_off(e, limited, down);
-  normal = plus(e, normal, -((uint64_t)(F32_BIAS - f->bias) << f->mantissa));
-  LLVMValueRef small =
-      LLVMBuildFAdd(e->builder, as_f32(e, limited), as_f32(e, same(limited, ruler)), "");
-  small = plus(e, as_i32(e, small), -ruler);
-  LLVMValueRef code = choose(e, above(e, limited, power(1 - f->bias) - 1), normal, small);
+  uint64_t least = power(1 - f->bias), mask = bits_mask(f->bits - 1),
+           before = -(least >> down) & mask;
+  LLVMValueRef exponent = and_(e, limited, F32_INFINITY);
+  exponent = choose(e, above(e, exponent, least), exponent, same(exponent, least));
+  LLVMValueRef ruler = plus(e, exponent, ((uint64_t)down << F32_MANTISSA) + before);
+  LLVMValueRef size = as_f32(e, and_(e, limited, F32_MAGNITUDE));
+  LLVMValueRef sum = as_i32(e, LLVMBuildFAdd(e->builder, size, as_f32(e, ruler), ""));
+  return and_(e, LLVMBuildAdd(e->builder, sum, shift(e, exponent, -down), ""), mask);
+}
+
+static LLVMValueRef encode_small_float(emitter *e, const number_format *f, LLVMValueRef x) {
+  uint64_t sign = 1ull << (f->bits - 1);
+  bool finite = !f->nan && !f->infinity; /* then a NaN is the largest number */
+  if (finite) x = within(e, x, most(f));
+  LLVMValueRef bits = as_i32(e, x), limited = bits, nan = NULL;
+  if (!finite) {
+    LLVMValueRef magnitude = and_(e, bits, F32_MAGNITUDE);
+    nan = above(e, magnitude, F32_INFINITY);
+    limited = choose(e, above(e, magnitude, most(f)), same(magnitude, most(f)), magnitude);
+  }
+  LLVMValueRef code = round_small_float(e, f, limited);
   LLVMValueRef negative = and_(e, shift(e, bits, f->bits - 32), sign);
   LLVMValueRef result = LLVMBuildOr(e->builder, code, negative, "");
   if (f->nan == sign) result = choose(e, equals(e, code, 0), code, result);
-  return choose(e, nan, same(bits, f->nan ? f->nan : f->largest), result);
+  return finite ? result : choose(e, nan, same(bits, f->nan ? f->nan : f->largest), result);
 }
 
 /* The value's place in [low, high], then its bits below 1.5 * 2^23: ties go to even. */

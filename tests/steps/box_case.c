@@ -294,7 +294,7 @@ static void store_sums(maker *m, int sums) {
   step_finish(m->c);
   if (m->way != BOX_SETTLE) return;
   kernel->deal.place = kernel->launch.shared_bytes;
-  kernel->launch.shared_bytes += 8;
+  kernel->launch.shared_bytes += PLAN_DEAL_BYTES;
 }
 
 bool box_case_make(step_case *c, const plan_target *target, box_way way) {

@@ -67,12 +67,13 @@ void emit_later_ticket(emitter *e, int at);
  * e->block, what follows from it, and e->turns_before are the position's. */
 void emit_open_rounds(emitter *e, emit_rounds *rounds);
 void emit_close_rounds(emitter *e, const emit_rounds *rounds);
-/* One thread draws the block's ticket into shared memory; all have it behind the next barrier. */
+/* One thread draws the block's ticket, and leaves what the block is dealt in shared memory; all
+ * have it behind the next barrier. */
 void emit_deal_ticket(emitter *e);
-/* i64: how many turns the block is dealt. */
-LLVMValueRef emit_dealt_turns(emitter *e);
-/* Sets e->block and what follows from it to the piece that comes when `left` turns (i64) are left.
- */
+/* i64: how many pieces the block is dealt. */
+LLVMValueRef emit_dealt_pieces(emitter *e);
+/* Sets e->block and what follows from it to the piece that comes when `left` pieces (i64) are left,
+ * itself among them. */
 void emit_deal_piece(emitter *e, LLVMValueRef left);
 void emit_settle_step(emitter *e, int at);
 

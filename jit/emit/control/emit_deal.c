@@ -17,9 +17,14 @@ static LLVMValueRef turns_of_walk(const emitter *e) {
   return emit_number(e, &e->kernel->walk.turns);
 }
 
+static LLVMValueRef least_of(emitter *e, LLVMValueRef a, LLVMValueRef b) {
+  LLVMValueRef args[2] = {a, b};
+  return emit_intrinsic(e, "llvm.umin", &e->i64, 1, args, 2);
+}
+
 /* The first of the turns dealt to block number `block`; of the one behind the last: all. */
 static LLVMValueRef first_turn(emitter *e, LLVMValueRef block) {
-  return op(e, LLVMUDiv, op(e, LLVMMul, block, e->deal.dealt), e->deal.blocks);
+  return op(e, LLVMAdd, op(e, LLVMMul, block, e->deal.share), least_of(e, block, e->deal.longer));
 }
 
 /* ---- the block's number ---- */
@@ -29,9 +34,66 @@ static LLVMValueRef flag_of(emitter *e, LLVMValueRef block) {
   return e->ops->global(e, op(e, LLVMAdd, emit_number(e, &e->kernel->deal.flags), at));
 }
 
-static LLVMValueRef number_place(emitter *e) {
-  LLVMValueRef place = emit_i64(e, e->kernel->deal.place);
+/* What a block is dealt: words of 8 bytes in shared memory. */
+typedef enum dealt_word {
+  DEALT_NUMBER,    /* of the block: its ticket */
+  DEALT_WAVES,     /* whole positions of a block */
+  DEALT_SHARE,     /* turns of a run, ... */
+  DEALT_LONGER,    /* ... and how many blocks, the first ones, have one more */
+  DEALT_FIRST,     /* the first position of its run, of those whose turns are dealt */
+  DEALT_POSITIONS, /* of its run, in whole or in part */
+  DEALT_WORDS
+} dealt_word;
+_Static_assert(8 * DEALT_WORDS == PLAN_DEAL_BYTES, "the block's words have other room");
+
+static LLVMValueRef place_of(emitter *e, dealt_word word) {
+  LLVMValueRef place = emit_i64(e, e->kernel->deal.place + 8 * (int)word);
   return LLVMBuildGEP2(e->builder, e->i8, e->shared_start, &place, 1, "");
+}
+
+static void put_word(emitter *e, dealt_word word, LLVMValueRef value) {
+  LLVMBuildStore(e->builder, value, place_of(e, word));
+}
+
+static LLVMValueRef get_word(emitter *e, dealt_word word) {
+  LLVMValueRef value = LLVMBuildLoad2(e->builder, e->i64, place_of(e, word), "");
+  LLVMSetVolatile(value, true); /* else it would stay in a register */
+  return value;
+}
+
+static LLVMValueRef blocks_of_launch(emitter *e) {
+  return LLVMBuildZExt(e->builder, e->ops->blocks(e), e->i64, "");
+}
+
+/* i64 1 where x is at least y, else 0. */
+static LLVMValueRef reaches(emitter *e, LLVMValueRef x, LLVMValueRef y) {
+  return LLVMBuildZExt(e->builder, LLVMBuildICmp(e->builder, LLVMIntUGE, x, y, ""), e->i64, "");
+}
+
+/* A run is shorter than two positions, so it has parts of three at most. What needs no ticket is
+ * computed while that is on its way. */
+static void deal_out(emitter *e, LLVMValueRef number) {
+  LLVMValueRef one = emit_i64(e, 1), turns = turns_of_walk(e), blocks = blocks_of_launch(e),
+               positions = emit_number(e, &e->kernel->positions),
+               waves = op(e, LLVMUDiv, positions, blocks), args[2] = {waves, one};
+  waves = op(e, LLVMSub, emit_intrinsic(e, "llvm.umax", &e->i64, 1, args, 2), one);
+  LLVMValueRef dealt =
+      op(e, LLVMMul, op(e, LLVMSub, positions, op(e, LLVMMul, waves, blocks)), turns);
+  e->deal.share = op(e, LLVMUDiv, dealt, blocks);
+  e->deal.longer = op(e, LLVMSub, dealt, op(e, LLVMMul, e->deal.share, blocks));
+  put_word(e, DEALT_WAVES, waves);
+  put_word(e, DEALT_SHARE, e->deal.share);
+  put_word(e, DEALT_LONGER, e->deal.longer);
+  number = LLVMBuildZExt(e->builder, number, e->i64, "");
+  put_word(e, DEALT_NUMBER, number);
+  LLVMValueRef begin = first_turn(e, number),
+               last = op(e, LLVMSub, first_turn(e, op(e, LLVMAdd, number, one)), one),
+               first = op(e, LLVMUDiv, begin, turns),
+               second = op(e, LLVMMul, op(e, LLVMAdd, first, one), turns),
+               third = op(e, LLVMAdd, second, turns);
+  put_word(e, DEALT_FIRST, first);
+  put_word(e, DEALT_POSITIONS,
+           op(e, LLVMAdd, op(e, LLVMAdd, one, reaches(e, last, second)), reaches(e, last, third)));
 }
 
 /* Behind the last ticket nobody draws any more: it leaves the counter, which lies behind all flags,
@@ -40,64 +102,45 @@ void emit_deal_ticket(emitter *e) {
   LLVMValueRef counter = flag_of(e, emit_i64(e, e->kernel->launch.dealt)),
                number = e->ops->ticket(e, counter);
   LLVMValueRef last = LLVMBuildSub(e->builder, e->ops->blocks(e), emit_i32(e, 1), "");
-  LLVMBuildStore(e->builder, number, number_place(e));
+  deal_out(e, number);
   LLVMBasicBlockRef next =
       emit_open_guard(e, LLVMBuildICmp(e->builder, LLVMIntEQ, number, last, ""));
   e->ops->poke(e, counter, emit_i64(e, 0));
   emit_close_guard(e, next);
 }
 
-static LLVMValueRef number_of_block(emitter *e) {
-  LLVMValueRef number = LLVMBuildLoad2(e->builder, e->i32, number_place(e), "");
-  LLVMSetVolatile(number, true); /* else it would stay in a register */
-  return LLVMBuildZExt(e->builder, number, e->i64, "");
-}
-
 /* ---- what it is dealt ---- */
 
-/* What the block is dealt. Found anew for each piece, and again behind its walk: nothing of it
- * stays in registers meanwhile. */
-static void find_deal(emitter *e) {
-  LLVMValueRef positions = emit_number(e, &e->kernel->positions), turns = turns_of_walk(e),
-               one = emit_i64(e, 1);
-  emit_deal *deal = &e->deal;
-  deal->block = number_of_block(e);
-  deal->blocks = LLVMBuildZExt(e->builder, e->ops->blocks(e), e->i64, "");
-  LLVMValueRef waves = op(e, LLVMUDiv, positions, deal->blocks), args[2] = {waves, one};
-  waves = op(e, LLVMSub, emit_intrinsic(e, "llvm.umax", &e->i64, 1, args, 2), one);
-  deal->own = op(e, LLVMMul, waves, turns);
-  deal->first = op(e, LLVMMul, waves, deal->blocks);
-  deal->dealt = op(e, LLVMMul, op(e, LLVMSub, positions, deal->first), turns);
-  deal->begin = first_turn(e, deal->block);
-  LLVMValueRef end = first_turn(e, op(e, LLVMAdd, deal->block, one));
-  deal->run = op(e, LLVMSub, end, deal->begin);
+LLVMValueRef emit_dealt_pieces(emitter *e) {
+  return op(e, LLVMAdd, get_word(e, DEALT_WAVES), get_word(e, DEALT_POSITIONS));
 }
 
-LLVMValueRef emit_dealt_turns(emitter *e) {
-  find_deal(e);
-  return op(e, LLVMAdd, e->deal.run, e->deal.own);
-}
-
-/* Whole positions first, then those of the run, the last first. */
+/* Whole positions first, then those of the run, the last first. Read anew for each piece, and again
+ * behind its walk: nothing of it stays in registers meanwhile. */
 void emit_deal_piece(emitter *e, LLVMValueRef left) {
   emit_deal *deal = &e->deal;
-  find_deal(e);
   LLVMBuilderRef b = e->builder;
-  LLVMValueRef turns = turns_of_walk(e), one = emit_i64(e, 1), zero = emit_i64(e, 0);
-  LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGT, left, deal->run, "");
-  LLVMValueRef round = op(e, LLVMSub, op(e, LLVMUDiv, op(e, LLVMSub, left, deal->run), turns), one);
-  LLVMValueRef own = op(e, LLVMAdd, deal->block, op(e, LLVMMul, round, deal->blocks));
-  LLVMValueRef end = op(e, LLVMAdd, deal->begin, left);
-  LLVMValueRef shared = op(e, LLVMUDiv, op(e, LLVMSub, end, one), turns),
-               start = op(e, LLVMMul, shared, turns);
-  LLVMValueRef args[2] = {deal->begin, start};
-  LLVMValueRef begin = emit_intrinsic(e, "llvm.umax", &e->i64, 1, args, 2);
+  LLVMValueRef turns = turns_of_walk(e), one = emit_i64(e, 1), zero = emit_i64(e, 0),
+               blocks = blocks_of_launch(e), of_run = get_word(e, DEALT_POSITIONS);
+  deal->block = get_word(e, DEALT_NUMBER);
+  deal->share = get_word(e, DEALT_SHARE);
+  deal->longer = get_word(e, DEALT_LONGER);
+  LLVMValueRef begin = first_turn(e, deal->block),
+               end = first_turn(e, op(e, LLVMAdd, deal->block, one));
+  LLVMValueRef whole = LLVMBuildICmp(b, LLVMIntUGT, left, of_run, "");
+  LLVMValueRef round = op(e, LLVMSub, op(e, LLVMSub, left, of_run), one);
+  LLVMValueRef own = op(e, LLVMAdd, deal->block, op(e, LLVMMul, round, blocks));
+  LLVMValueRef shared = op(e, LLVMAdd, get_word(e, DEALT_FIRST), op(e, LLVMSub, left, one)),
+               start = op(e, LLVMMul, shared, turns), args[2] = {begin, start};
+  begin = emit_intrinsic(e, "llvm.umax", &e->i64, 1, args, 2);
+  end = least_of(e, end, op(e, LLVMAdd, start, turns));
   deal->position = start;
-  e->block = LLVMBuildSelect(b, whole, own, op(e, LLVMAdd, shared, deal->first), "");
+  shared = op(e, LLVMAdd, shared, op(e, LLVMMul, get_word(e, DEALT_WAVES), blocks));
+  e->block = LLVMBuildSelect(b, whole, own, shared, "");
   deal->from = LLVMBuildSelect(b, whole, zero, op(e, LLVMSub, begin, start), "");
   deal->to = LLVMBuildSelect(b, whole, turns, op(e, LLVMSub, end, start), "");
   deal->left = left;
-  deal->rest = op(e, LLVMSub, left, op(e, LLVMSub, deal->to, deal->from));
+  deal->rest = op(e, LLVMSub, left, one);
   emit_decode_block(e);
 }
 
@@ -128,16 +171,17 @@ static LLVMValueRef is_first_thread(emitter *e) {
   return LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, 0), "");
 }
 
-/* By one thread, when all of the block's have done what comes before. */
-static void tell(emitter *e, LLVMValueRef flag, int64_t filled) {
+/* That the cell is filled: by one thread, when all of the block's have stored. */
+static void tell(emitter *e, LLVMValueRef flag) {
   e->ops->barrier(e, true);
   LLVMBasicBlockRef next = emit_open_guard(e, is_first_thread(e));
   e->ops->fence(e);
-  e->ops->poke(e, flag, emit_i64(e, filled));
+  e->ops->poke(e, flag, emit_i64(e, 1));
   emit_close_guard(e, next);
   emit_bring_together(e);
 }
 
+/* The flag is zero then: what fills the cell next is another launch. */
 static void await(emitter *e, LLVMValueRef flag) {
   LLVMBasicBlockRef next = emit_open_guard(e, is_first_thread(e));
   LLVMBasicBlockRef wait = emit_new_block(e, "await"), done = emit_new_block(e, "awaited");
@@ -147,6 +191,7 @@ static void await(emitter *e, LLVMValueRef flag) {
   LLVMValueRef seen = e->ops->peek(e, flag, LLVMConstInt(e->i1, 1, false), zero);
   LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntNE, seen, zero, ""), done, wait);
   LLVMPositionBuilderAtEnd(e->builder, done);
+  e->ops->poke(e, flag, zero);
   e->ops->fence(e);
   emit_close_guard(e, next);
   e->ops->barrier(e, true);
@@ -202,7 +247,7 @@ static void take_cell(emitter *e, LLVMValueRef block, LLVMValueRef *words, int n
 
 static void hand_on(emitter *e, const plan_step *step) {
   store_cell(e, e->value[step->in], emit_word_count(&e->kernel->value[step->in]));
-  tell(e, flag_of(e, e->deal.block), 1);
+  tell(e, flag_of(e, e->deal.block));
 }
 
 /* Sums of the blocks before, the nearest first, as far as the position goes. */
@@ -229,7 +274,6 @@ static void take_others(emitter *e, const plan_step *step) {
   LLVMValueRef other = op(e, LLVMSub, block, one), flag = flag_of(e, other);
   await(e, flag);
   take_cell(e, other, words, n);
-  tell(e, flag, 0);
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, head);
   LLVMAddIncoming(block, &other, &latch, 1);

@@ -19,7 +19,7 @@ void emit_open_rounds(emitter *e, emit_rounds *r) {
   LLVMValueRef none = emit_i32(e, 0), first = e->block, limit;
   bool dealt = e->kernel->deal.used;
   if (dealt) {
-    first = emit_dealt_turns(e);
+    first = emit_dealt_pieces(e);
     before = LLVMGetInsertBlock(e->builder);
   }
   LLVMBuildBr(e->builder, r->head);

@@ -146,7 +146,7 @@ typedef struct emit_turned {
 /* Rounds: the loop of a persistent block over positions of the grid (emit_open_rounds). */
 typedef struct emit_rounds {
   LLVMValueRef first, lane, warp; /* the emitter's fields of these names outside the loop */
-  LLVMValueRef block; /* phi, i64: the position; where turns are dealt, turns that are left */
+  LLVMValueRef block; /* phi, i64: the position; where turns are dealt, pieces that are left */
   LLVMValueRef turns; /* phi, i32: turns of the positions before this one */
   LLVMBasicBlockRef head, done;
 } emit_rounds;
@@ -154,16 +154,12 @@ typedef struct emit_rounds {
 /* Turns that are dealt out (plan_deal): what emit_deal.c found for this block, all i64. */
 typedef struct emit_deal {
   LLVMValueRef block;    /* the block's number, which is its ticket */
-  LLVMValueRef blocks;   /* of the launch */
-  LLVMValueRef own;      /* the block's turns of whole positions */
-  LLVMValueRef run;      /* the block's dealt turns, behind those */
-  LLVMValueRef first;    /* the first position whose turns are dealt */
-  LLVMValueRef dealt;    /* dealt turns of all blocks */
-  LLVMValueRef begin;    /* the first turn of the run, of the dealt ones */
-  LLVMValueRef position; /* the first turn of the piece's position, counted like `begin` */
+  LLVMValueRef share;    /* turns of a run ... */
+  LLVMValueRef longer;   /* ... and how many blocks, the first ones, have one more */
+  LLVMValueRef position; /* the first turn of the piece's position, of the dealt ones */
   LLVMValueRef from, to; /* the piece's turns of its position: [from, to) */
-  LLVMValueRef left;     /* turns that the block still has, the piece's among them */
-  LLVMValueRef rest;     /* turns that it has behind the piece */
+  LLVMValueRef left;     /* pieces that the block still has, this one among them */
+  LLVMValueRef rest;     /* pieces that it has behind this one */
 } emit_deal;
 
 /* Grouped products whose positions have their experts' numbers: among which positions those of the

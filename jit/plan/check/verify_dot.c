@@ -43,7 +43,7 @@ llrt_status plan_verify_settle(const plan_kernel *kernel, int at) {
         "step %d: turns that are not dealt", at);
   CHECK(kernel->deal.place >=
                 kernel->barriers + (plan_landed_step(kernel) < 0 ? 16 : 24) * kernel->slots &&
-            kernel->deal.place + 4 <= kernel->launch.shared_bytes,
+            kernel->deal.place + PLAN_DEAL_BYTES <= kernel->launch.shared_bytes,
         "step %d: the block's ticket lies where barriers do", at);
   for (int i = 0; i < kernel->n_buffers; i++)
     CHECK(plan_buffer_end(&kernel->buffer[i]) <= kernel->deal.place,

@@ -61,7 +61,7 @@ void draft_finish(plan_kernel *kernel) {
   }
   if (kernel->deal.used) {
     kernel->deal.place = kernel->launch.shared_bytes;
-    kernel->launch.shared_bytes += 8;
+    kernel->launch.shared_bytes += PLAN_DEAL_BYTES;
   }
   if (kernel->experts.shared && !kernel->target.simd_lanes) {
     kernel->experts.table = (kernel->launch.shared_bytes + 15) & -16;

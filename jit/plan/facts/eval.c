@@ -43,11 +43,18 @@ void plan_decode_block(const plan_kernel *kernel, int64_t block, const uint64_t 
   }
 }
 
+/* The first of the dealt turns of a block: runs have `dealt` / blocks turns, the first ones one
+ * more. */
+static int64_t first_dealt(int64_t dealt, int64_t blocks, int64_t block) {
+  int64_t longer = dealt % blocks;
+  return block * (dealt / blocks) + (block < longer ? block : longer);
+}
+
 plan_piece plan_deal_piece(int64_t positions, int64_t turns, int64_t blocks, int64_t block,
                            int64_t left) {
   int64_t waves = positions / blocks > 1 ? positions / blocks - 1 : 0, first = waves * blocks;
-  int64_t dealt = (positions - first) * turns, begin = block * dealt / blocks,
-          run = (block + 1) * dealt / blocks - begin;
+  int64_t dealt = (positions - first) * turns, begin = first_dealt(dealt, blocks, block),
+          run = first_dealt(dealt, blocks, block + 1) - begin;
   if (left < 0) left = run + waves * turns;
   plan_piece piece = {.left = left, .to = turns};
   if (left > run) {
@@ -60,7 +67,7 @@ plan_piece plan_deal_piece(int64_t positions, int64_t turns, int64_t blocks, int
     piece.to = begin + left - start;
     piece.rest = left - (piece.to - piece.from);
     piece.before = block;
-    while (piece.from > 0 && piece.before * dealt / blocks > start) piece.before--;
+    while (piece.from > 0 && first_dealt(dealt, blocks, piece.before) > start) piece.before--;
   }
   return piece;
 }

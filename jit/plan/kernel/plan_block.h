@@ -57,10 +57,10 @@ typedef struct plan_lookback {
  *
  * Who does what. Of n blocks each takes whole positions of the grid, its own number and every n-th
  * behind it, as long as 2 n positions or more are left. The turns of the positions that are left
- * then, position after position, are cut into n runs of equal length (to within a turn), one for
- * each block. A block goes through its run by pieces, each of one position, from the last piece to
- * the first: what blocks behind it wait for comes first, and what it waits for comes last. A piece
- * waits for pieces of blocks with lower numbers alone.
+ * then, position after position, are cut into n runs of equal length, but that the first ones may
+ * have a turn more, one for each block. A block goes through its run by pieces, each of one
+ * position, from the last piece to the first: what blocks behind it wait for comes first, and what
+ * it waits for comes last. A piece waits for pieces of blocks with lower numbers alone.
  *
  * Why that ends. A block's number is a ticket that it draws from a counter when it begins. So all
  * blocks with lower numbers have begun, in whatever order a device begins blocks and however few it
@@ -69,9 +69,10 @@ typedef struct plan_lookback {
  * In the workspace there are a flag of 8 bytes for each block and, behind those of launch.dealt
  * blocks, the counter; all are zero before a launch and after it. Cells, in a workspace region of
  * their own: for each block, as many words as its threads have of value `in` of PLAN_SETTLE. */
+#define PLAN_DEAL_BYTES 48 /* of shared memory, for what a block is dealt */
 typedef struct plan_deal {
   bool used;
-  int32_t place;     /* of the block's ticket in shared memory, bytes */
+  int32_t place;     /* of PLAN_DEAL_BYTES in shared memory, bytes */
   plan_number flags; /* address */
   plan_number cells; /* address */
 } plan_deal;

@@ -37,6 +37,18 @@ static void copy_boxes(emitter *e, int at) {
   for (int i = 1; i <= step->body && step[i].box; i++) emit_box_copy(e, &step[i], barrier);
 }
 
+/* i1: whether the thread is the one that tells the device of boxes where threads copy, too: of the
+ * last producer's warp, since the first ones copy what there is little of. A turn is filled as soon
+ * as the slowest of them is through with it. */
+static LLVMValueRef tells_of_boxes(const emitter *e) {
+  const int last = emit_other_warps(e) + e->kernel->producers - 1;
+  LLVMValueRef thread =
+      LLVMBuildShl(e->builder, e->block_warp, emit_i32(e, e->kernel->lane_bits), "");
+  thread = LLVMBuildOr(e->builder, thread, e->lane, "");
+  return LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, last << e->kernel->lane_bits),
+                       "");
+}
+
 /* The number of the warp whose work a producer does in part `part`. */
 static LLVMValueRef warp_of_part(const emitter *e, int part) {
   int first = part * e->kernel->producers - emit_other_warps(e);
@@ -136,7 +148,7 @@ static void fill_slots(emitter *e, int at) {
   bool boxes = kernel->launch.n_boxes > 0;
   emit_await_phase(e, emit_slot_barrier(e, SLOT_FREE, number), emit_slot_parity(e, number, true));
   if (boxes) {
-    LLVMBasicBlockRef next = emit_open_guard(e, emit_is_first_producer(e));
+    LLVMBasicBlockRef next = emit_open_guard(e, tells_of_boxes(e));
     copy_boxes(e, at);
     emit_close_guard(e, next);
   }

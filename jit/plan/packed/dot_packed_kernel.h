@@ -103,10 +103,10 @@ llrt_status packed_weights_value(const packed *p, plan_value *out);
 llrt_status packed_group_value(const packed *p, int operand, plan_value *out);
 llrt_status packed_rows_value(const packed *p, plan_value *out);
 llrt_status packed_sums_value(const packed *p, plan_value *out);
-/* *value: how threads, or boxes of rows, copy an operand, by whole accesses of memory; *buffer: to
- * where, as the loads from there like it. lines: rows of 8 bits lie in swizzled lines, as boxes
- * bring them. */
-llrt_status packed_copied(const packed *p, int operand, bool lines, plan_value *value,
+/* *value: how threads, or boxes of rows, copy an operand, by whole accesses of memory of 2^access
+ * elements at most; *buffer: to where, as the loads from there like it. lines: rows of 8 bits lie
+ * in swizzled lines, as boxes bring them. */
+llrt_status packed_copied(const packed *p, int operand, int access, bool lines, plan_value *value,
                           plan_buffer *buffer);
 /* *buffer: `slots` slots of rows of 16-bit elements as products read them, which are copied as
  * `value` says. */

@@ -150,10 +150,16 @@ static llrt_status plan_ring(packed *p, int at) {
   plan_buffer buffer;
   int number;
   if (!kernel->target.async_copies || !kernel->target.matrix_load) return LLRT_OK;
-  LLRT_TRY(packed_copied(p, at, false, &copied, &buffer));
+  int access = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[operand->tensor]);
+  LLRT_TRY(packed_copied(p, at, access, false, &copied, &buffer));
   int vector =
       whole_vector(p, &copied, operand->tensor, copied_vector(p, &copied, operand->tensor));
   if (plan_access_bytes(copied.bits, vector) < 4) return LLRT_OK;
+  if (at != PACKED_ROWS && vector < access && p->shape.producers > 0) {
+    /* what is in more pieces than one is for as many lanes: producers' time goes by instructions */
+    access = vector;
+    LLRT_TRY(packed_copied(p, at, access, false, &copied, &buffer));
+  }
   if (at != PACKED_ROWS && is_part_of_byte(&operand->value, loaded_vector(p, operand, &buffer)))
     return LLRT_OK;
   operand->ring = true;
@@ -161,7 +167,7 @@ static llrt_status plan_ring(packed *p, int at) {
       (plan_step){.kind = PLAN_COPY, .tensor = (uint8_t)operand->tensor, .vector = (uint8_t)vector};
   if (at == PACKED_ROWS) LLRT_TRY(plan_boxes(p, operand));
   bool widens = at == PACKED_ROWS && warps_cast(p);
-  if (operand->copy.box || widens) LLRT_TRY(packed_copied(p, at, true, &copied, &buffer));
+  if (operand->copy.box || widens) LLRT_TRY(packed_copied(p, at, access, true, &copied, &buffer));
   LLRT_TRY(add_buffer(p, &buffer, at == PACKED_ROWS ? DOT_SHARED_ALIGNMENT : 1, &number));
   LLRT_TRY(draft_value(kernel, &copied, &operand->held));
   operand->copy.in = (uint8_t)operand->held;

@@ -86,7 +86,9 @@ static const packed_shape tiles[] = {
     {TILE(5, 5, 6, 0, 2), .slots = 4, .resident = 4},
     {TILE(5, 5, 7, 0, 3), .cluster = 1, .slots = 4, .resident = 2},
     {TILE(4, 6, 7, 2, 1), .slots = 4, .resident = 2, GROUPS},
+    {TILE(5, 6, 7, 2, 1), .slots = 8, .resident = 1, GROUPS},
     {TILE(5, 6, 7, 2, 1), .slots = 4, .resident = 2, GROUPS},
+    {TILE(5, 6, 7, 2, 2), .cluster = 1, .slots = 6, .resident = 1, GROUPS},
     {TILE(6, 6, 7, 2, 1), .slots = 4, .resident = 1, GROUPS},
     {TILE(6, 6, 7, 2, 2), .cluster = 1, .slots = 4, .resident = 1, GROUPS},
     {TILE(6, 7, 7, 3, 0), .slots = 8, PRODUCED},
@@ -97,6 +99,7 @@ static const packed_shape tiles[] = {
     {TILE(6, 7, 7, 3, 0), .slots = 8, PRODUCED, .deal = true},
     {TILE(7, 7, 7, 3, 0), .slots = 4, .own = 80, PRODUCED},
     {TILE(7, 7, 7, 3, 0), .slots = 4, .own = 96, PRODUCED, .rounds = true},
+    {TILE(7, 7, 7, 3, 0), .slots = 4, .own = 112, PRODUCED, .rounds = true},
     {TILE(7, 7, 7, 3, 0), .slots = 4, PRODUCED},
     {TILE(7, 7, 7, 3, 0), .slots = 4, PRODUCED, .rounds = true},
     {TILE(7, 7, 7, 3, 0), .slots = 4, PRODUCED, .deal = true},
@@ -109,6 +112,9 @@ static const packed_shape tiles[] = {
     {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 176, PRODUCED, .rounds = true},
     {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 208, PRODUCED, .rounds = true},
     {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 160, PRODUCED, .rounds = true},
+    {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 192, PRODUCED, .rounds = true},
+    {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 224, PRODUCED, .rounds = true},
+    {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 240, PRODUCED, .rounds = true},
 };
 
 #define LIST(shapes) {shapes, (int)(sizeof shapes / sizeof *shapes)}

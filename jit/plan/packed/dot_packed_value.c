@@ -234,13 +234,13 @@ static llrt_status make_buffer(const packed *p, const plan_value *value, const p
 
 /* Rows that are not cast are copied to where products read them, others to where their threads take
  * them from. */
-llrt_status packed_copied(const packed *p, int operand, bool in_lines, plan_value *value,
-                          plan_buffer *buffer) {
+llrt_status packed_copied(const packed *p, int operand, int access, bool in_lines,
+                          plan_value *value, plan_buffer *buffer) {
   const plan_kernel *kernel = p->x.d.kernel;
   bool rows = operand == PACKED_ROWS, weights = operand == PACKED_WEIGHTS;
   int warps = kernel->warp_bits - kernel->cluster_bits;
   int bits = kernel->tensor_bits[p->operand[operand].tensor];
-  int access = bits_log2(kernel->target.access_bytes * 8 / bits), at = 0;
+  int at = 0;
   places memory = {0}, lines = {0}, lists[3] = {{0}};
   if (rows) list_rows(p, &memory);
   else list_packed(p, operand, &memory);

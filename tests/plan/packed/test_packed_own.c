@@ -1,11 +1,13 @@
-/* Packed weights where blocks have fewer rows than tiles: where it is done, and what comes of it.
- */
+/* Packed weights where blocks have fewer rows than tiles: where it is done, and what comes of it;
+ * who copies what, and which tile few rows take. */
 #include "tests/plan/packed_trial.h"
 
 #include "jit/interpret/plan_interpret.h"
 #include "jit/plan/facts/tile_padding.h"
+#include "jit/plan/facts/value.h"
 #include "jit/plan/plan_make.h"
 #include "jit/plan/types/target.h"
+#include "jit/plan/types/dot_type.h"
 #include "runtime/described.h"
 #include "runtime/prepared.h"
 
@@ -43,9 +45,9 @@ Test(packed_own, chosen) {
                                     true, 0};
   static const struct {
     int64_t m, size, rows;
-  } rows[] = {{512, 2880, 0},    {1024, 2880, 208}, {2048, 2880, 0}, {4096, 2880, 0},
-              {8192, 2880, 208}, {512, 3584, 0},    {512, 4096, 0},  {1024, 4096, 0},
-              {1024, 5120, 176}, {1024, 8192, 0},   {4096, 8192, 0}, {1024, 14336, 0}};
+  } rows[] = {{512, 2880, 112},  {1024, 2880, 208}, {2048, 2880, 192}, {4096, 2880, 0},
+              {8192, 2880, 208}, {512, 3584, 0},    {512, 4096, 0},    {1024, 4096, 0},
+              {1024, 5120, 176}, {1024, 8192, 0},   {4096, 8192, 0},   {1024, 14336, 0}};
   packed_trial_make(&t, &of);
   packed_trial_describe(&t);
   make_plan(&t);
@@ -61,6 +63,62 @@ Test(packed_own, chosen) {
       own = own_rows(&made.variant[v]);
     }
     cr_expect_eq(own, rows[i].rows, "%dx%d: %d rows", (int)rows[i].m, (int)rows[i].size, (int)own);
+  }
+  packed_trial_drop(&t);
+}
+
+/* A turn is filled when the slowest producer is through with it: none makes several copies of what
+ * there is little of. */
+Test(packed_own, copies) {
+  static packed_trial t;
+  static const packed_problem of = {260,  144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127),
+                                    true, 0};
+  int copies = 0;
+  packed_trial_make(&t, &of);
+  packed_trial_describe(&t);
+  make_plan(&t);
+  const int scales = dot_tensor(&t.call.desc.dot, LLRT_DOT_SCALE_B);
+  for (int v = 0; v < made.n_variants; v++) {
+    const plan_kernel *kernel = &made.variant[v];
+    for (int i = 0; i < kernel->n_steps && kernel->producers > 0; i++) {
+      const plan_step *step = &kernel->step[i];
+      if (step->kind != PLAN_COPY || step->tensor != scales) continue;
+      copies++;
+      cr_expect_eq(plan_value_bits(&kernel->value[step->in], PLAN_REGISTER), step->vector,
+                   "variant %d", v);
+    }
+  }
+  cr_assert_gt(copies, 0);
+  packed_trial_drop(&t);
+}
+
+/* 32 rows of few columns are multiplied in clusters that share K. */
+Test(packed_own, few_rows) {
+  static packed_trial t;
+  static const packed_problem of = {260,  144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127),
+                                    true, 0};
+  static const struct {
+    int64_t m, size;
+    int columns, cluster;
+  } rows[] = {{32, 2880, 64, 2}, {32, 4096, 64, 2}, {32, 8192, 64, 1}};
+  packed_trial_make(&t, &of);
+  packed_trial_describe(&t);
+  make_plan(&t);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const llrt_tensor tensor = {.rank = 3, .shape = {rows[i].m, rows[i].size, rows[i].size}};
+    const tile_facts *tile = NULL;
+    int64_t least = INT64_MAX;
+    for (int v = 0; v < made.n_variants; v++) {
+      const plan_kernel *kernel = &made.variant[v];
+      if (!plan_range_takes(&kernel->launch.range, &tensor)) continue;
+      const int64_t clocks = plan_launch_clocks(&kernel->launch, &tensor, 132);
+      if (clocks >= least) continue;
+      least = clocks;
+      tile = &kernel->tile;
+    }
+    cr_assert(tile);
+    cr_expect_eq(tile->positions[1], rows[i].columns, "%zu", i);
+    cr_expect_eq(tile->cluster, rows[i].cluster, "%zu", i);
   }
   packed_trial_drop(&t);
 }

@@ -11,6 +11,7 @@
 #include "runtime/described.h"
 
 #include <llrt/dot.h>
+#include <llrt/dot_pack.h>
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -498,4 +499,75 @@ Test(dot_group, gathered) {
     }
     cr_expect_eq(copied > 0, gathers, "%d copied", copied);
   }
+}
+
+/* Packed weights: weights of rows act before results change threads, which go through shared memory
+ * as bf16 then, and one step scales and casts. Rows that an index gathers are copied before. */
+Test(dot_group, weighed_packed) {
+  static const int32_t rows[64], ends[4];
+  static const float by[64];
+  static const llrt_index index = {
+      .axis = 0, .dtype = LLRT_I32, .axes = 1, .extent = 64, .data = rows, .strides = {1}};
+  static const llrt_map weigh = {.kind = LLRT_MAP_SCALE, .group = {1, LLRT_GROUP_ALL}};
+  const llrt_dot_pack_params what = {.dtype = LLRT_E2M1,
+                                     .scale = LLRT_E8M0,
+                                     .group = {32},
+                                     .other = LLRT_BF16,
+                                     .range_low = 120,
+                                     .range_high = 127,
+                                     .n_batch = 1};
+  llrt_dot_packing packing;
+  cr_assert_eq(llrt_dot_pack(&what, "sm_90a", LLRT_DOT_B, &packing), LLRT_OK, "%s",
+               llrt_last_error());
+  const llrt_tensor of_experts = {.dtype = LLRT_I32, .rank = 1, .shape = {4}, .data = (void *)ends},
+                    scale = {.dtype = LLRT_E8M0,
+                             .rank = 3,
+                             .shape = {4, 8, 256},
+                             .storage = &packing.storages[1],
+                             .data = (void *)4096},
+                    weights = {.dtype = LLRT_F32, .rank = 2, .shape = {64, 1}, .data = (void *)by};
+  llrt_dot_params params = {
+      .size = sizeof params,
+      .ends = &of_experts,
+      .dtype = LLRT_BF16,
+      .maps = &weigh,
+      .n_maps = 1,
+      .scale = &weights,
+      .b = {.scale = &scale, .group = {32, 1}, .range_low = 120, .range_high = 127}};
+  memcpy(params.b.word_bits, packing.word_bits, sizeof params.b.word_bits);
+  const llrt_tensor a = {.dtype = LLRT_BF16,
+                         .rank = 2,
+                         .shape = {64, 256},
+                         .indices = &index,
+                         .n_indices = 1,
+                         .data = (void *)4096},
+                    b = {.dtype = LLRT_E2M1,
+                         .rank = 3,
+                         .shape = {4, 256, 256},
+                         .storage = &packing.storages[0],
+                         .data = (void *)4096},
+                    d = {.dtype = LLRT_BF16, .rank = 2, .shape = {64, 256}, .data = (void *)4096};
+  plan_target target;
+  int rounds = 0;
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(described_dot_make(&a, &b, &d, &params, &call), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(described_promise(&call.desc), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(plan_make(&call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+  for (int v = 0; v < made.n_variants; v++) {
+    const plan_kernel *kernel = &made.variant[v];
+    if (kernel->producers == 0) continue;
+    int scales = 0;
+    cr_expect(kernel->launch.stage == 1 && kernel->launch.n_boxes == 1, "variant %d", v);
+    rounds += kernel->launch.rounds > 0;
+    for (int i = 0; i < kernel->n_steps; i++) {
+      const plan_step *step = &kernel->step[i];
+      const plan_map *map = &kernel->map[step->map];
+      if (step->kind == PLAN_SHARED_STORE)
+        cr_expect_eq(kernel->value[step->in].bits, 16, "variant %d, step %d", v, i);
+      scales += step->kind == PLAN_MAP && map->kind == PLAN_MAP_SCALE && map->from == LLRT_F32 &&
+                map->to == LLRT_BF16;
+    }
+    cr_expect_eq(scales, 1, "variant %d", v);
+  }
+  cr_expect_eq(rounds, 1);
 }

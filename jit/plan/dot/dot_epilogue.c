@@ -101,10 +101,12 @@ static plan_map_kind map_kind(llrt_map_kind kind) {
                                  : PLAN_MAP_SILU;
 }
 
-static llrt_status map_steps(dot_draft *x, llrt_dtype type, int *value) {
+/* The last one may cast what it scales (`to`). */
+static llrt_status map_steps(dot_draft *x, llrt_dtype type, llrt_dtype to, int *value) {
   const op_description *desc = &x->job->desc;
   for (int i = 0; i < desc->n_maps; i++) {
     llrt_map_kind kind = desc->maps[i].kind;
+    const bool last = i + 1 == desc->n_maps;
     if (kind == LLRT_MAP_ADD) {
       LLRT_TRY(join_beside(x, LLRT_DOT_ADD, LLRT_COMBINE_SUM, type, value));
     } else if (kind == LLRT_MAP_SCALE) {
@@ -112,7 +114,7 @@ static llrt_status map_steps(dot_draft *x, llrt_dtype type, int *value) {
       LLRT_TRY(dot_map(x,
                        (plan_map){.kind = PLAN_MAP_SCALE,
                                   .from = (uint8_t)type,
-                                  .to = (uint8_t)type,
+                                  .to = (uint8_t)(last ? to : type),
                                   .scale = (uint8_t)desc->tensors[tensor].dtype},
                        tensor, value));
     } else {
@@ -125,8 +127,9 @@ static llrt_status map_steps(dot_draft *x, llrt_dtype type, int *value) {
   return LLRT_OK;
 }
 
-/* Everything between the sums, of dot_acting_type, and the cast. */
-static llrt_status acting_steps(dot_draft *x, llrt_dtype type, int *value) {
+/* Everything between the sums, of dot_acting_type, and the cast. to: the type itself, or what a
+ * last scale makes of its products. */
+static llrt_status acting_steps(dot_draft *x, llrt_dtype type, llrt_dtype to, int *value) {
   const op_dot *dot = &x->job->desc.dot;
   if (x->job->scaled_sums[0])
     LLRT_TRY(join_beside(x, LLRT_DOT_SCALE_A, LLRT_COMBINE_PROD, type, value));
@@ -138,7 +141,7 @@ static llrt_status acting_steps(dot_draft *x, llrt_dtype type, int *value) {
   if (dot->has_alpha) LLRT_TRY(multiply_by_arg(x, type, PLAN_ARG_ALPHA, value));
   LLRT_TRY(join_beside(x, LLRT_DOT_C, LLRT_COMBINE_SUM, type, value));
   LLRT_TRY(join_beside(x, LLRT_DOT_BIAS, LLRT_COMBINE_SUM, type, value));
-  return map_steps(x, type, value);
+  return map_steps(x, type, to, value);
 }
 
 bool dot_acts(const dot_job *job) {
@@ -202,7 +205,16 @@ static bool acts_where_made(const dot_draft *x) {
   for (int i = 0; i < 5; i++) any |= job->tensor[beside[i]] >= 0;
   const int scale = job->tensor[LLRT_DOT_SCALE_D], columns = job->desc.tensors[0].rank - 2;
   const bool by_rows = scale < 0 || draft_is_dropped(&x->d, scale, columns);
-  return x->warpgroups && !x->swapped && x->d.kernel->experts.shared && !any && by_rows;
+  const bool groups = x->warpgroups ? !x->swapped : x->d.kernel->producers > 0; /* or packed */
+  return groups && x->d.kernel->experts.shared && !any && by_rows;
+}
+
+/* Whether results are scaled last, by rows, and cast to fewer bits: one step does both, and no sum
+ * that is NaN has to become the one NaN of f32 in between. */
+static bool scales_and_casts(const dot_draft *x, llrt_dtype acting, llrt_dtype type) {
+  const op_description *desc = &x->job->desc;
+  return acts_where_made(x) && acting == LLRT_F32 && (type == LLRT_BF16 || type == LLRT_F16) &&
+         desc->n_maps > 0 && desc->maps[desc->n_maps - 1].kind == LLRT_MAP_SCALE;
 }
 
 llrt_status dot_epilogue(dot_draft *x, int sums) {
@@ -217,12 +229,13 @@ llrt_status dot_epilogue(dot_draft *x, int sums) {
   llrt_dtype acting = dot_acting_type(sum);
   LLRT_TRY(dot_cast(x, sum, acting, &sums));
   if (x->d.kernel->target.simd_lanes || acts_where_made(x)) {
-    LLRT_TRY(acting_steps(x, acting, &sums));
-    return store_at_once(x, acting, type, &stored, sums);
+    const llrt_dtype made = scales_and_casts(x, acting, type) ? type : acting;
+    LLRT_TRY(acting_steps(x, acting, made, &sums));
+    return store_at_once(x, made, type, &stored, sums);
   }
   plan_value target = draft_retyped(&x->d, &stored.value, llrt_dtype_bits(acting));
   LLRT_TRY(draft_exchange(&x->d, sums, &target, &sums));
-  LLRT_TRY(acting_steps(x, acting, &sums));
+  LLRT_TRY(acting_steps(x, acting, acting, &sums));
   LLRT_TRY(dot_cast(x, acting, type, &sums));
   return dot_store(x, tensor, &stored, sums);
 }

@@ -11,14 +11,16 @@ static const struct {
 } spreads[] = {
     {"even", 4, {16, 16, 16, 16}, 0},    {"none", 3, {0, 0, 0}, 5},
     {"one to all", 4, {0, 0, 70, 0}, 0}, {"of one row", 8, {1, 1, 0, 1, 1, 1, 1, 1}, 1},
-    {"odd", 5, {3, 0, 129, 64, 7}, 11},
+    {"many", 2, {270, 39}, 3},           {"odd", 5, {3, 0, 129, 64, 7}, 11},
 };
 #define SPREADS ((int)(sizeof spreads / sizeof *spreads))
+#define MANY 4 /* number: of packed weights alone, which have tiles for as many rows */
 
 typedef struct kind {
   llrt_dtype a, b, d, scale;
   int64_t n, k, group;
   bool sums, gather, scatter, pointers, packed, sorted, columns; /* columns: A's storage */
+  bool weighed; /* each row of the result by a number of its own */
 } kind;
 
 static const kind kinds[] = {
@@ -38,6 +40,9 @@ static const kind kinds[] = {
     {LLRT_BF16, LLRT_BF16, LLRT_BF16, .n = 136, .k = 72, .sums = true, .columns = true},
     {LLRT_F16, LLRT_F16, LLRT_F32, .n = 64, .k = 64, .sums = true, .sorted = true, .columns = true},
     {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 128, 256, 32, .packed = true, .gather = true},
+    {LLRT_BF16, LLRT_E2M1, LLRT_BF16, LLRT_E8M0, 128, 192, 32, .packed = true, .gather = true,
+     .scatter = true, .weighed = true},
+    {LLRT_BF16, LLRT_E2M1, LLRT_F32, LLRT_BF16, 80, 256, 128, .packed = true, .gather = true},
 };
 #define KINDS ((int)(sizeof kinds / sizeof *kinds))
 
@@ -59,6 +64,12 @@ static grouped_case case_of(const kind *of, int spread) {
   p->type[LLRT_DOT_SCALE_B] = of->scale;
   p->group[1][0] = of->group;
   p->packed = of->packed;
+  if (of->weighed) {
+    p->map[p->n_maps++] = LLRT_MAP_SCALE;
+    p->type[LLRT_DOT_SCALE_D] = LLRT_F32;
+    p->group[2][0] = 1;
+    p->group[2][1] = LLRT_GROUP_ALL;
+  }
   if (of->columns) snprintf(c.storage[LLRT_DOT_A], DOT_STORAGE_TEXT, "col_major");
   for (int e = 0; e < c.experts; e++) c.count[e] = spreads[spread].count[e];
   return c;
@@ -69,6 +80,7 @@ static void check_all(const char *name, int first, int step) {
   opened_device opened = open_device(name);
   for (int i = first; i < KINDS * SPREADS; i += step) {
     char why[600] = "", title[2000];
+    if (i % SPREADS == MANY && !kinds[i / SPREADS].packed) continue;
     grouped_case c = case_of(&kinds[i / SPREADS], i % SPREADS);
     grouped_case_title(&c, title, sizeof title);
     grouped_result result =

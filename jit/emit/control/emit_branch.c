@@ -61,6 +61,7 @@ void emit_if_interior(emitter *e, int at) {
   LLVMBuildCondBr(e->builder, interior_of(e, step), inside, edge);
   LLVMPositionBuilderAtEnd(e->builder, inside);
   e->interior = !step->in_ring;
+  e->interior_but = step->ignored_bounds;
   emit_steps(e, at + 1, step->body);
   e->interior = false;
   if (step->joins) memcpy(first, e->value[step->out], sizeof first);

@@ -25,6 +25,16 @@ void emit_keep_copied_rows(emitter *e, const plan_step *step) {
     emit_keep_values(e, &from, f2_apply(plan_value_columns(&spread, PLAN_REGISTER), index));
 }
 
+/* i1: whether there is something to copy at `tile`, else zeros; NULL: always. */
+static LLVMValueRef emit_copied(emitter *e, emit_place *from, uint64_t tile, bool masked) {
+  const uint32_t ignored = e->ignored_bounds;
+  e->ignored_bounds |= emit_kept_bounds(e, from, tile);
+  LLVMValueRef present = masked ? emit_inside(e, from, tile) : NULL;
+  e->ignored_bounds = ignored;
+  const emit_index_terms *terms = emit_place_terms(e, from, tile);
+  return terms && terms->valid ? emit_and(e, present, terms->valid) : present;
+}
+
 void emit_copy_step(emitter *e, const plan_step *step) {
   const plan_value *value = &e->kernel->value[step->in];
   const uint64_t *registers = plan_value_columns(value, PLAN_REGISTER);
@@ -46,9 +56,7 @@ void emit_copy_step(emitter *e, const plan_step *step) {
     if (index & inner) continue;
     uint64_t tile = f2_apply(plan_value_columns(&spread, PLAN_REGISTER), index);
     LLVMValueRef pointer = emit_buffer_pointer(e, &to, f2_apply(registers, index));
-    LLVMValueRef present = step->masked ? emit_inside(e, &from, tile) : NULL;
-    const emit_index_terms *terms = emit_place_terms(e, &from, tile);
-    if (terms && terms->valid) present = emit_and(e, present, terms->valid);
+    LLVMValueRef present = emit_copied(e, &from, tile, step->masked);
     e->ops->copy(e, pointer, emit_pointer(e, &from, tile), bytes, present, first);
   }
   emit_close_guard(e, next);

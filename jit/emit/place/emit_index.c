@@ -21,9 +21,17 @@ static LLVMValueRef choose(const emitter *e, LLVMIntPredicate predicate, LLVMVal
   return LLVMBuildSelect(e->builder, condition, a, b, "");
 }
 
+/* Whether blocks that come here are inside the bounds of an axis. */
+static bool is_interior(const emitter *e, int axis) {
+  bool interior = e->interior;
+  for (int i = 0; i < e->kernel->n_bounds; i++)
+    interior &= !(e->interior_but >> i & 1) || e->kernel->bound[i].axis != axis;
+  return interior;
+}
+
 /* Whether every coordinate along an axis that the thread computes is one of the shape's. */
 static bool is_inside(const emitter *e, int axis) {
-  return e->interior || !plan_overhangs(e->kernel, axis);
+  return is_interior(e, axis) || !plan_overhangs(e->kernel, axis);
 }
 
 /* The coordinate along an axis at `tile`: that at tile coordinate 0 and, where the two do not meet,
@@ -128,7 +136,10 @@ static emit_index_value read_grouped(emitter *e, int number, emit_place *place, 
   const plan_index *index = &e->kernel->index[number];
   const plan_value *value = place->value;
   int position[LLRT_MAX_BITS], inside = 0;
-  int vector = e->interior || e->kernel->n_bounds == 0
+  bool interior = e->interior;
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
+    interior &= !(index->axes >> axis & 1) || is_interior(e, axis);
+  int vector = interior || e->kernel->n_bounds == 0
                    ? plan_index_vector(e->kernel, index, value, position)
                    : 0;
   uint64_t first = tile, selecting = plan_axes_bits(e->kernel, index->axes);
@@ -183,14 +194,47 @@ static bool is_walked(const plan_kernel *kernel, const plan_index *index) {
   return walked;
 }
 
+static bool is_keepable(const plan_kernel *kernel, const plan_index *index, int tensor) {
+  return index->tensor == tensor && !index->uniform && !is_walked(kernel, index);
+}
+
+/* Bounds of the axes along which values differ. */
+static uint32_t bounds_of_values(const plan_kernel *kernel, const plan_index *index) {
+  uint32_t bounds = 0;
+  for (int i = 0; i < kernel->n_bounds; i++)
+    if (kernel->bound[i].axis >= 0 && index->axes >> kernel->bound[i].axis & 1) bounds |= 1u << i;
+  return bounds;
+}
+
+uint32_t emit_kept_bounds(const emitter *e, const emit_place *place, uint64_t tile) {
+  uint32_t bounds = 0;
+  emit_index_value read;
+  for (int i = 0; i < e->kernel->n_indices; i++)
+    if (is_keepable(e->kernel, &e->kernel->index[i], place->tensor) && find_kept(e, i, tile, &read))
+      bounds |= bounds_of_values(e->kernel, &e->kernel->index[i]);
+  return bounds;
+}
+
+/* Values of what is outside of these bounds count as none. */
+static emit_index_value read_inside(emitter *e, const plan_index *index, const emit_place *place,
+                                    uint64_t tile) {
+  const uint32_t ignored = e->ignored_bounds;
+  emit_index_value read = read_value(e, index, place->value, tile);
+  e->ignored_bounds = ~bounds_of_values(e->kernel, index);
+  LLVMValueRef inside = emit_inside(e, place, tile);
+  e->ignored_bounds = ignored;
+  if (inside) read.valid = emit_and(e, read.valid, inside);
+  return read;
+}
+
 void emit_keep_values(emitter *e, const emit_place *place, uint64_t tile) {
   for (int i = 0; i < e->kernel->n_indices; i++) {
     const plan_index *index = &e->kernel->index[i];
     emit_index_value read;
-    if (index->tensor != place->tensor || index->uniform || is_walked(e->kernel, index) ||
-        e->kept.n == EMIT_MAX_KEPT || find_kept(e, i, tile, &read))
+    if (!is_keepable(e->kernel, index, place->tensor) || e->kept.n == EMIT_MAX_KEPT ||
+        find_kept(e, i, tile, &read))
       continue;
-    read = read_value(e, index, place->value, tile);
+    read = read_inside(e, index, place, tile);
     const int n = e->kept.n++;
     e->kept.value[n].index = i;
     e->kept.value[n].part = e->kept.part;

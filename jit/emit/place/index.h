@@ -17,7 +17,10 @@ void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_inde
 void emit_report_step(emitter *e, const plan_step *step);
 
 /* Reads the values that choose the place's element at `tile`, where no turn of a walk does, for all
- * turns behind: e->kept. */
+ * turns behind: e->kept. Whether the element is inside the bounds of the axes along which they
+ * differ is a part of what is kept. */
 void emit_keep_values(emitter *e, const emit_place *place, uint64_t tile);
+/* These bounds (bit i: bound i) of the element at `tile`; 0: nothing is kept for it. */
+uint32_t emit_kept_bounds(const emitter *e, const emit_place *place, uint64_t tile);
 
 #endif

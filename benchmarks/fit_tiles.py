@@ -25,6 +25,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.path.join(ROOT, "benchmarks", "data", "tiles-*.jsonl*")
 HEADER = os.path.join(ROOT, "jit", "plan", "dot", "tile_constants.h")
 KINDS = ("warps", "groups", "produced", "dense", "swapped")
+FAMILIES = ("packed", "dense")  # of the first three kinds, of the others
 FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares beside".split()
 LINE = FACTS + "M N K S blocks turns".split()
 UNITS = 132
@@ -37,26 +38,32 @@ CONSTANTS = [(f"{what}_{kind}", first, text.format(kind))
                  ("tile", "clocks of a tile of 128 x 128 beside its turns, {}", (4400, 6000, 4000, 2000, 2000)))
              for kind, first in zip(KINDS, firsts)] + [
     ("join", 700, "clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block"),
-    ("fetch", 60, "bytes of a clock that a multiprocessor fetches through the second-level cache"),
-    ("cache", 7600, "bytes of a clock that all multiprocessors fetch through it together"),
+    ("shared", 128, "bytes of a clock that shared memory gives to copies and to products' operands"),
     ("beside", 20, "clocks of a turn more where blocks of a cluster fetch together"),
-    ("latency", 1400, "clocks from a copy's beginning to its end"),
-    ("turn", 100, "clocks of a turn beside products and copies"),
-    ("rounds", 0.6, "of a tile's clocks, where the next one begins meanwhile"),
-    ("cluster", 1400, "clocks of sums that a cluster's blocks join, for each doubling of these"),
-    ("start", 500, "clocks of a run: fills and drains"),
-    ("deal", 18000, "clocks of dealt turns: blocks out of step, sums through memory"),
-    ("second", 3000, "clocks of a second stage"),
-    ("share", 100, "clocks there, for each share"),
-    ("partial", 0.02, "clocks of a share's result there, of the whole device"),
-    ("memory", 1600, "bytes of a clock from memory, of the whole device"),
-    ("hidden", 0.3, "of what is shorter of memory's time and tiles', times its share of the longer, that does not hide"),
-    ("clusters2", 132, "multiprocessors that clusters of 2 fill"),
-    ("clusters4", 116, "of 4"),
-    ("clusters8", 104, "of 8"),
 ]
+CONSTANTS += [
+    (f"{what}_of_{family}", first, f"{text}, {family}")
+    for what, first, text in (
+        ("fetch", 60, "bytes of a clock that a multiprocessor fetches through the second-level cache"),
+        ("cache", 7600, "bytes of a clock that all multiprocessors fetch through it together"),
+        ("latency", 1400, "clocks from a copy's beginning to its end"),
+        ("turn", 100, "clocks of a turn beside products and copies"),
+        ("rounds", 0.6, "of a tile's clocks, where the next one begins meanwhile"),
+        ("cluster", 1400, "clocks of sums that a cluster's blocks join, for each doubling of these"),
+        ("start", 500, "clocks of a run: fills and drains"),
+        ("deal", 18000, "clocks of dealt turns: blocks out of step, sums through memory"),
+        ("second", 3000, "clocks of a second stage"),
+        ("share", 100, "clocks there, for each share"),
+        ("partial", 0.02, "clocks of a share's result there, of the whole device"),
+        ("memory", 1600, "bytes of a clock from memory, of the whole device"),
+        ("hidden", 0.3, "of what is shorter of memory's time and tiles', times its share of the longer, that does not hide"),
+        ("clusters2", 132, "multiprocessors that clusters of 2 fill"),
+        ("clusters4", 116, "of 4"),
+        ("clusters8", 104, "of 8"))
+    for family in FAMILIES]
 FIXED = {"decode_dense", "decode_swapped"}
-MOST = {f"macs_{kind}": 2048 for kind in KINDS[3:]} | {"macs_produced": 2300, "macs_groups": 2300, "clusters2": 132.4}
+MOST = {f"macs_{kind}": 2048 for kind in KINDS[3:]} | {"macs_produced": 2300, "macs_groups": 2300} | \
+    {f"clusters{n}_of_{family}": 132.4 for n in (2, 4, 8) for family in FAMILIES}
 NAMES = [name for name, _, _ in CONSTANTS]
 MHZ = 1650
 LAUNCH = 6.0  # microseconds beside the model's, where a file does not say: what benches time of a launch that does nothing, and its start
@@ -69,7 +76,7 @@ def open_lines(path):
 class Measured:
     """Candidates of all shapes, a number or an array for each."""
 
-    def __init__(self, paths):
+    def __init__(self, paths, only=""):
         rows, self.shapes, self.devices, known = [], [], [], {}
         candidates, launch = {}, LAUNCH
         for path in paths:
@@ -86,7 +93,7 @@ class Measured:
                         launch = row["launch_us"]
                     if "candidates" in row:
                         candidates = row["candidates"]
-                    if "times" in row:
+                    if "times" in row and re.search(only, row["kind"]):
                         known[row["kind"], tuple(row["shape"])] = (candidates, launch, row["times"])
         for number, ((kind, shape), (candidates, launch, times)) in enumerate(known.items()):
             self.shapes.append((kind, shape))
@@ -107,34 +114,38 @@ def predict(c, x):
     """Clocks of every candidate, as pace_clocks and tile_pace compute them; c: columns, x: constants by name."""
     kind = c["kind"].astype(int)
     of = lambda what: np.array([x[f"{what}_{k}"] for k in KINDS])[kind]
+    by = lambda what: np.array([x[f"{what}_of_{family}"] for family in FAMILIES])[(kind >= KINDS.index("dense")).astype(int)]
     cluster = np.maximum(c["cluster"], c["beside"])
     units = np.select([cluster <= 1, cluster == 2, cluster == 4],
-                      [UNITS, x["clusters2"], x["clusters4"]], x["clusters8"]).round()  # whole ones, as in C
+                      [UNITS, by("clusters2"), by("clusters4")], by("clusters8")).round()  # whole ones, as in C
     area = c["m"] * c["n"] / 16384
     product = c["m"] * c["n"] * c["k"] / (of("macs") * (1 + c["bytes"])) + c["short"] * x["join"] * area / np.maximum(c["groups"], 1)
+    columns = np.where(c["kind"] == KINDS.index("swapped"), c["m"], c["n"])  # of an instruction, which has 64 rows
+    read = c["k"] * c["bits_a"] / 8 * (c["groups"] * (64 + columns) + c["m"] + c["n"]) / x["shared"]
+    product = np.maximum(product, np.where(kind >= KINDS.index("dense"), read, 0))
     decode = c["n"] * c["k"] / 8 * of("decode") / 128
     busy = np.cbrt(product ** 3 + decode ** 3)
     fetched = {"a": np.minimum(c["m"], c["M"]) * c["k"] * c["bits_a"] / 8, "b": c["n"] * c["k"] * c["bits_b"] / 8}
-    fetch = (fetched["a"] + fetched["b"]) / x["fetch"]
+    fetch = (fetched["a"] + fetched["b"]) / by("fetch")
     swapped = c["kind"] == KINDS.index("swapped")
     once = fetched["a"] / np.where(swapped, c["beside"], 1) + fetched["b"] / np.where(swapped, 1, c["beside"])
-    tile = of("tile") * np.sqrt(area) * np.where(c["rounds"] > 0, x["rounds"], 1) + \
-        np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * x["cluster"]
-    start = x["start"] + c["dealt"] * x["deal"] + c["shares"] * x["second"]
+    tile = of("tile") * np.sqrt(area) * np.where(c["rounds"] > 0, by("rounds"), 1) + \
+        np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * by("cluster")
+    start = by("start") + c["dealt"] * by("deal") + c["shares"] * by("second")
     blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])
     at_once = np.minimum(np.where(c["dealt"] > 0, np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"]), blocks), units * c["resident"])
-    together = once * at_once / x["cache"]
-    waits = x["turn"] + np.where(c["beside"] > 1, x["beside"], 0)
-    turn = lambda beside: np.maximum(np.maximum(np.maximum(busy, fetch) * beside, together), x["latency"] / c["slots"]) + waits
+    together = once * at_once / by("cache")
+    waits = by("turn") + np.where(c["beside"] > 1, x["beside"], 0)
+    turn = lambda beside: np.maximum(np.maximum(np.maximum(busy, fetch) * beside, together), by("latency") / c["slots"]) + waits
     beside = np.minimum(c["resident"], np.ceil(blocks / units))
     tiles = np.ceil(blocks / (units * c["resident"])) * (turns * turn(beside) + tile)
     positions = np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"])
     dealt = np.ceil(positions * turns / units) * turn(1) + np.ceil(positions / units) * tile
     tiles = np.where(c["dealt"] > 0, dealt, tiles) + start + \
-        np.where(c["S"] > 1, c["S"] * (c["M"] * c["N"] * x["partial"] + x["share"]), 0)
-    memory = (c["M"] * c["K"] * c["bits_a"] + c["N"] * c["K"] * c["bits_b"] + c["M"] * c["N"] * c["bits_d"]) / 8 / x["memory"]
+        np.where(c["S"] > 1, c["S"] * (c["M"] * c["N"] * by("partial") + by("share")), 0)
+    memory = (c["M"] * c["K"] * c["bits_a"] + c["N"] * c["K"] * c["bits_b"] + c["M"] * c["N"] * c["bits_d"]) / 8 / by("memory")
     more, less = np.maximum(tiles, memory), np.minimum(tiles, memory)
-    return more + less * less * x["hidden"] / more
+    return more + less * less * by("hidden") / more
 
 
 def microseconds(c, x):
@@ -270,13 +281,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", help="(default: benchmarks/data)")
     parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--only", default="", help="regular expression found in products' names")
     parser.add_argument("--rounds", type=int, default=60, help="of the search")
     parser.add_argument("--write", help="write the constants there")
     parser.add_argument("--page", help="write the page there")
     parser.add_argument("--lines", type=int, metavar="STEP", help="print every STEPth candidate")
     parser.add_argument("--all", action="store_true", help="every shape, not the twenty worst choices")
     given = parser.parse_args()
-    measured = Measured(given.files or sorted(glob.glob(DATA)))
+    measured = Measured(given.files or sorted(glob.glob(DATA)), given.only)
     x = read_constants(HEADER) if os.path.exists(HEADER) else {name: float(first) for name, first, _ in CONSTANTS}
     if given.lines:
         print(*(line for line, _ in lines(measured, x, given.lines)), sep="\n")

@@ -101,6 +101,11 @@ void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes) {
                  "=l,r,r,~{memory}", e->i64, args, 2);
 }
 
+void nvptx_fetch_map(emitter *e, LLVMValueRef box) {
+  LLVMValueRef args[] = {LLVMBuildPtrToInt(e->builder, box, e->i64, "")};
+  nvptx_assemble(e, NVPTX_ORDERED, "prefetch.tensormap [$0];", "l,~{memory}", NULL, args, 1);
+}
+
 void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
                     int rank, LLVMValueRef barrier, int blocks) {
   static const char *const places[] = {[2] = "$3, $4", [3] = "$3, $4, $5"};

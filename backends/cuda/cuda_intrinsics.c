@@ -389,6 +389,7 @@ const emit_target_ops emit_ops_nvptx = {
     .blocks = nvptx_blocks,
     .make_barrier = nvptx_make_barrier,
     .expect_boxes = nvptx_expect_boxes,
+    .fetch_map = nvptx_fetch_map,
     .copy_box = nvptx_copy_box,
     .arrive = nvptx_arrive,
     .arrive_far = nvptx_arrive_far,

@@ -52,6 +52,7 @@ void nvptx_arrive_copied(emitter *e, LLVMValueRef pointer);
 void nvptx_end_copies(emitter *e);
 void nvptx_await_copies(emitter *e, int groups);
 void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes);
+void nvptx_fetch_map(emitter *e, LLVMValueRef box);
 void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
                     int rank, LLVMValueRef barrier, int blocks);
 LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);

@@ -121,10 +121,23 @@ static bool run_copy_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
   return true;
 }
 
+/* Of a map that is there nothing else is seen. */
+static bool run_fetch_map(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  ptx_lanes address;
+  ptx_tensor_map map;
+  if (!ptx_addresses(run, warp, op, 0, mask, address)) return false;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    int lane = __builtin_ctz(rest);
+    if (!read_map(run, warp, op, lane, address[lane], &map)) return false;
+  }
+  return true;
+}
+
 #define ROW(syntax, operands, execute, class) {syntax, operands, execute, NULL, NULL, class, 0}
 
 const ptx_form ptx_tensor_forms[] = {ROW("cp async bulk tensor 2d|3d shared::cta|shared::cluster "
                                          "global ?tile mbarrier::complete_tx::bytes "
                                          "?multicast::cluster",
                                          "mbm?s", run_copy_box, PTX_MEMORY),
+                                     ROW("prefetch tensormap", "m", run_fetch_map, PTX_MEMORY),
                                      {0}};

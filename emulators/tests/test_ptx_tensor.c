@@ -20,6 +20,7 @@
   "; @%p4 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r5], 2048;" \
   "@%p4 cp.async.bulk.tensor." rank \
   ".shared::cluster.global.mbarrier::complete_tx::bytes [%r7], [" map ", " place "], [%r5];"
+#define FETCH(map) "mov.b64 %d5, " map "; cvta.param.u64 %d6, %d5; prefetch.tensormap [%d6]; "
 #define WAIT \
   "A: mbarrier.try_wait.parity.shared::cta.b64 %p5, [%r5], 0; @%p5 bra DONE; bra A; DONE:"
 #define READ "ld.shared.u64 %d0, [%r6+1024];"
@@ -53,6 +54,7 @@ static const struct {
     {COPY("8", "3", "1024", "%d6") WAIT READ, 8, 3},
     {COPY("-16", "-2", "1024", "%d6") WAIT READ, -16, -2},
     {COPY("64", "13", "1024", "%d6") WAIT READ, 64, 13},
+    {FETCH("map") COPY("8", "3", "1024", "%d6") WAIT READ, 8, 3},
 };
 
 Test(ptx_tensor, boxes) {
@@ -132,6 +134,9 @@ Test(ptx_tensor, faults) {
       {"rows that are not there", COPY("0", "30", "1024", "%d6") WAIT READ, &long_rows,
        EMU_OUT_OF_RANGE},
       {"no parameter", COPY("0", "0", "1024", "%d30") WAIT READ, &good, EMU_OUT_OF_RANGE},
+      {"no parameter is fetched", "mov.u64 %d6, 64; prefetch.tensormap [%d6]; ret;", &good,
+       EMU_OUT_OF_RANGE},
+      {"no map is fetched", FETCH("map") "ret;", NULL, EMU_UNKNOWN},
       {"no map", COPY("0", "0", "1024", "%d6") WAIT READ, NULL, EMU_UNKNOWN},
       {"undefined coordinate", COPY("%r40", "0", "1024", "%d6") WAIT READ, &good, EMU_UNDEFINED},
   };

@@ -246,7 +246,7 @@ static void expect_chosen(const dot_problem *problem, const chosen_row *rows, si
 Test(dot_group, chosen) {
   static const chosen_row rows[] = {
       {8192, 8192, 8192, {128, 256}, 1}, {4096, 4096, 4096, {128, 256}, 1},
-      {1024, 5120, 2880, {128, 160}, 1}, {256, 5120, 2880, {128, 112}, 1},
+      {1024, 5120, 2880, {128, 160}, 1}, {256, 5120, 2880, {128, 80}, 1},
       {64, 5120, 2880, {64, 64}, 1},     {1, 576, 7168, {16, 64}, 1}, /* in clusters */
       {64, 1536, 7168, {64, 64}, 1},                                  /* the same */
   };
@@ -290,6 +290,33 @@ Test(dot_group, registers) {
   kernel->resident = 2;
   cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL);
   cr_expect(strstr(llrt_last_error(), "more registers than a thread"), "%s", llrt_last_error());
+  dot_bench_free(&bench);
+}
+
+/* Slots are as long as what a tile has of its operands, so that there are more of narrow ones. */
+Test(dot_group, slots) {
+  static const struct {
+    int tile[2], slots;
+  } rows[] = {{{128, 256}, 4}, {{128, 192}, 5}, {{128, 176}, 5}, {{128, 160}, 6},
+              {{128, 144}, 6}, {{128, 128}, 7}, {{64, 96}, 11},  {{64, 80}, 12}};
+  static dot_bench bench;
+  cr_assert(dot_bench_make(&problems[0], 3, &bench), "%s", llrt_last_error());
+  cr_assert(plan_group(&bench));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    plan_kernel *kernel = NULL;
+    for (int v = 0; v < made.n_variants && !kernel; v++)
+      if (made.variant[v].tile.positions[0] == rows[i].tile[0] &&
+          made.variant[v].tile.positions[1] == rows[i].tile[1])
+        kernel = &made.variant[v];
+    cr_assert(kernel, "%zu", i);
+    cr_expect_eq(kernel->slots, rows[i].slots, "%zu: %d slots", i, kernel->slots);
+    cr_expect_eq(kernel->tile.slots, rows[i].slots, "%zu", i);
+    plan_buffer *b = &kernel->buffer[1];
+    b->bytes -= 1024; /* less than boxes fill */
+    cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "%zu: a short slot is not found", i);
+    b->bytes += 1024;
+    cr_expect_eq(plan_verify(kernel), LLRT_OK, "%zu: %s", i, llrt_last_error());
+  }
   dot_bench_free(&bench);
 }
 

@@ -300,6 +300,16 @@ static void make_barriers(emitter *e) {
   emit_close_guard(e, next);
 }
 
+/* The first copy of a box waits for its map: it is on its way while barriers are made, and the
+ * block finds its place. */
+static void fetch_maps(emitter *e) {
+  const int n = e->kernel->launch.n_boxes;
+  if (n == 0) return;
+  LLVMBasicBlockRef next = emit_open_guard(e, emit_is_first_producer(e));
+  for (int i = 0; i < n; i++) e->ops->fetch_map(e, e->boxes[i]);
+  emit_close_guard(e, next);
+}
+
 /* The number of the walk's PLAN_PRODUCE. */
 static int producing_step(const plan_kernel *kernel, int from) {
   while (kernel->step[from].kind != PLAN_PRODUCE) from++;
@@ -313,6 +323,7 @@ void emit_roles_step(emitter *e, int at) {
   e->barriers = LLVMBuildGEP2(e->builder, e->i8, e->shared_start, &offset, 1, "");
   plan_registers registers;
   plan_registers_of(kernel, &registers);
+  fetch_maps(e);
   make_barriers(e);
   e->ops->barrier(e, !plan_fetches_together(kernel)); /* others' copies and warps tell them, too */
   if (kernel->launch.rounds > 0)

@@ -190,6 +190,8 @@ typedef struct emit_target_ops {
   LLVMValueRef (*phase_passed)(emitter *e, LLVMValueRef pointer, LLVMValueRef parity);
   /* The thread arrives, and the phase waits for so many bytes of boxes, too. */
   void (*expect_boxes)(emitter *e, LLVMValueRef barrier, int bytes);
+  /* Asks for a box's tensor map ahead of its copies. By one thread. */
+  void (*fetch_map)(emitter *e, LLVMValueRef box);
   /* Begins to copy a box to shared memory, which arrives at `barrier`. box: the tensor map; from:
    * the box's first position (i32) along each of the tensor's `rank` dimensions. To the same place
    * of all `blocks` blocks of the cluster, whose barriers it tells; 1: to the block's own. By one

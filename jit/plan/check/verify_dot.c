@@ -91,6 +91,15 @@ static uint64_t take_position(const plan_kernel *kernel, int axis, uint64_t *at)
   return position;
 }
 
+/* Whether a slot is as long as what its buffer numbers, or, aligned for the permutation, as what
+ * boxes fill. */
+static bool has_room(const plan_kernel *kernel, const plan_step *step) {
+  const plan_buffer *buffer = &kernel->buffer[step->buffer];
+  const int end = plan_box_end(kernel, step);
+  return buffer->bytes == plan_buffer_held(buffer) ||
+         (buffer->bytes >= end && buffer->bytes % DOT_SHARED_ALIGNMENT == 0);
+}
+
 /* Whether byte b of the slot, for each b that is a power of two, is where boxes put what the buffer
  * has there. */
 static bool lies_so(const plan_kernel *kernel, const plan_step *step) {
@@ -98,7 +107,8 @@ static bool lies_so(const plan_kernel *kernel, const plan_step *step) {
   const plan_buffer *buffer = &kernel->buffer[step->buffer];
   const int8_t *axis = kernel->box_axis[step->box - 1];
   int row = bits_log2(box->size[0]), rows = bits_highest(2 * (uint64_t)plan_box_rows(box) - 1);
-  if (buffer->bytes % (1 << (row + rows + box->bytes)) != 0) return false;
+  if (plan_buffer_held(buffer) % (1 << (row + rows + box->bytes)) != 0 || !has_room(kernel, step))
+    return false;
   for (int i = 0; i < buffer->layout.in[0].bits; i++) {
     uint64_t tile = plan_tile_bits_of(&kernel->value[step->in], buffer->layout.column[i]);
     uint64_t at = f2_apply(kernel->space.column, tile), position[2];

@@ -117,6 +117,7 @@ typedef struct dot_shape {
                       every turn's positions of K; its tile's are of all of them */
   bool beside;     /* cluster: its blocks have a part each of the dim that the instruction's rows
                       are, and fetch the other operand together */
+  bool all_memory; /* warpgroups: rings take all of shared memory, if results need none of it */
   int resident;    /* warpgroups: > 1: so many blocks are to fit a multiprocessor, of short rings */
   bool rounds;     /* blocks take several tiles, if all copies are boxes and shared memory
                       has room for results beside the rings */
@@ -151,6 +152,7 @@ typedef struct dot_draft {
   uint64_t cluster;      /* of these: those that blocks of a cluster number (dot_shape.cluster) */
   bool beside;           /* dot_shape.beside */
   bool swapped;          /* warpgroups: the instruction's first operand is B */
+  bool all_memory;       /* dot_shape.all_memory */
   bool boxes;            /* rings are filled by boxes */
   int mixed;             /* 1, 2: only that of A, of B is; 0: not so */
   bool rings;            /* both operands go through rings */

@@ -27,6 +27,9 @@ static const group_tile whole_tiles[] = {
 };
 #define FOUR_WARPGROUPS 1 /* number */
 
+/* The same, where operands' rows begin lines of memory: else a plan has room for copies instead. */
+static const group_tile more_tiles[] = {{128, 80, 3, false}, {128, 96, 3, false}};
+
 /* Whose blocks share K. */
 static const group_tile shared_tiles[] = {
     {64, 96, 2, false}, {64, 160, 2, false}, {8, 64, 2, true},
@@ -70,11 +73,15 @@ typedef struct cluster_tile {
 
 /* Few results beside a long K: the blocks share K, and add up what they have through each other's
  * shared memory. */
-static const cluster_tile cluster_tiles[] = {
-    {{16, 64, 2, true}, 1 << 3 | 1 << 2, 0},           {{32, 64, 2, true}, 1 << 2, 1 << 3 | 1 << 1},
-    {{64, 64, 2, false}, 1 << 3 | 1 << 2 | 1 << 1, 0}, {{64, 96, 2, false}, 0, 1 << 2 | 1 << 1},
-    {{64, 128, 2, false}, 0, 1 << 2 | 1 << 1},         {{128, 96, 3, false}, 0, 1 << 2 | 1 << 1},
-    {{128, 128, 3, false}, 0, 1 << 2 | 1 << 1},        {{128, 192, 3, false}, 0, 1 << 2 | 1 << 1}};
+static const cluster_tile cluster_tiles[] = {{{16, 64, 2, true}, 1 << 3 | 1 << 2, 0},
+                                             {{32, 64, 2, true}, 1 << 3 | 1 << 2, 1 << 1},
+                                             {{64, 64, 2, false}, 1 << 3 | 1 << 2 | 1 << 1, 0},
+                                             {{64, 96, 2, false}, 1 << 2 | 1 << 1, 0},
+                                             {{64, 128, 2, false}, 1 << 1, 1 << 2},
+                                             {{128, 96, 3, false}, 1 << 1, 1 << 2},
+                                             {{128, 128, 3, false}, 1 << 2 | 1 << 1, 0},
+                                             {{128, 192, 3, false}, 0, 1 << 2 | 1 << 1}};
+#define CLUSTERS_OF_TORN 3 /* of these, the first ones, where rows begin inside lines */
 
 /* Tiles beside each other: the blocks fetch what they have in common once. */
 static const cluster_tile beside_tiles[] = {
@@ -177,7 +184,7 @@ static bool is_slow_of_parts(const dot_planner *p, const group_tile *tile) {
 }
 
 #define STAGES 4      /* of a variant at most */
-#define LEAST_ROWS 8  /* of a tile */
+#define LEAST_ROWS 32 /* of a tile: what counts for few rows are how many columns it has */
 #define WASTED_ROWS 2 /* tiles have at most so many times as many rows as are promised */
 
 /* Of a tile, by what is promised. */
@@ -312,11 +319,14 @@ llrt_status dot_add_groups(dot_planner *p) {
     return llrt_error(LLRT_UNSUPPORTED, "no tile of warpgroups takes these operands");
   if (p->alone && !p->grouped && !p->invariant) return add_list_tiles(p, most);
   if (p->rows || p->alone) return LLRT_OK;
-  LLRT_TRY(add_clusters(p, cluster_tiles, COUNT(cluster_tiles), most, false));
-  LLRT_TRY(add_clusters(p, beside_tiles, COUNT(beside_tiles), most, true));
-  if (p->options && p->options->wide)
-    LLRT_TRY(add_tiles(p, dealt_tiles, COUNT(dealt_tiles), most, &(sharing){.deal = true}));
+  const bool torn = dot_torn_operands(&p->out->variant[before]) != 0;
+  if (!torn) LLRT_TRY(add_tiles(p, more_tiles, COUNT(more_tiles), most, &(sharing){.deal = false}));
+  LLRT_TRY(
+      add_clusters(p, cluster_tiles, torn ? CLUSTERS_OF_TORN : COUNT(cluster_tiles), most, false));
   if (p->shares)
     LLRT_TRY(add_tiles(p, shared_tiles, COUNT(shared_tiles), most, &(sharing){.splits = true}));
+  if (p->options && p->options->wide)
+    LLRT_TRY(add_tiles(p, dealt_tiles, COUNT(dealt_tiles), most, &(sharing){.deal = true}));
+  LLRT_TRY(add_clusters(p, beside_tiles, COUNT(beside_tiles), most, true));
   return p->invariant || p->result_in_workspace ? LLRT_OK : add_untorn_tiles(p, before, most);
 }

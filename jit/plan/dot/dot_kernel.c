@@ -329,7 +329,8 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
                             const plan_target *target, const plan_options *options,
                             plan_kernel *kernel, bool *divided) {
   dot_shape shape = *wanted;
-  dot_draft x = {.job = job, .swapped = shape.swapped, .beside = shape.beside};
+  dot_draft x = {
+      .job = job, .swapped = shape.swapped, .beside = shape.beside, .all_memory = shape.all_memory};
   draft *d = &x.d;
   int rank = job->desc.tensors[0].rank;
   draft_begin(d, &job->desc, target, options, kernel);
@@ -376,9 +377,10 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   draft_finish(kernel);
   if (kernel->launch.rounds == 0 || kernel->launch.shared_bytes <= target->facts.shared_bytes)
     return LLRT_OK;
-  if (shape.deal)
-    return llrt_error(LLRT_UNSUPPORTED, "no room for results of dealt turns beside the rings");
   shape = *wanted;
-  shape.rounds = false;
+  if (!shape.all_memory && shape.deal)
+    return llrt_error(LLRT_UNSUPPORTED, "no room for results of dealt turns beside the rings");
+  shape.rounds = shape.all_memory;
+  shape.all_memory = false;
   return dot_plan_kernel(job, &shape, split, target, options, kernel, divided);
 }

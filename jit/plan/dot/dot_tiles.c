@@ -59,7 +59,11 @@ static dot_shape plain_tile(const dot_planner *p) {
 /* Turns are lines of 128 bytes. Where sums of a turn join those of all turns there are four
  * warpgroups, so that while one adds the products of three fill the tensor cores. */
 dot_shape dot_warpgroup_tile(const dot_planner *p) {
-  dot_shape shape = {.bits = {7, 8, turn_bits(p)}, .warps = 3, .warpgroups = true, .rounds = true};
+  dot_shape shape = {.bits = {7, 8, turn_bits(p)},
+                     .warps = 3,
+                     .warpgroups = true,
+                     .rounds = true,
+                     .all_memory = true};
   if (!p->four_warpgroups) return shape;
   shape.bits[DOT_DIM_M] = 8;
   shape.bits[DOT_DIM_N] = 7;

@@ -52,26 +52,47 @@ static llrt_status find_access(const dot_draft *x, int operand, dot_access *acce
   return LLRT_OK;
 }
 
-/* Slots of both rings that shared memory has room for beside what results may go through. */
+/* Slots of both rings that shared memory has room for; beside what results may go through, unless
+ * all of it is theirs. */
 #define MOST_SLOTS 12
 #define CLUSTER_SLOTS 8 /* two blocks of clusters are to have room on a multiprocessor */
 #define RESULTS_BYTES (34 << 10)
+#define BARRIER_BYTES (1 << 10)
 
-static int slots_of(const dot_draft *x) {
-  int bytes = 0;
+static int slots_of(const dot_draft *x, int bytes) {
+  const int room =
+      x->d.kernel->target.facts.shared_bytes - (x->all_memory ? BARRIER_BYTES : RESULTS_BYTES);
   if (x->d.kernel->resident > 1) return DOT_SLOTS;
-  for (int i = 0; i < 2; i++) {
-    int elements = bits_count(x->bits[dot_operand_dim(i)] & ~x->cluster) +
-                   bits_count(x->bits[DOT_DIM_K] & ~x->cluster);
-    bytes += plan_access_bytes(x->d.kernel->tensor_bits[dot_operand_tensor(x, i)], elements);
-  }
-  return bits_max(bits_min((x->d.kernel->target.facts.shared_bytes - RESULTS_BYTES) / bytes,
-                           x->cluster && !x->beside ? CLUSTER_SLOTS : MOST_SLOTS),
+  return bits_max(bits_min(room / bytes, x->cluster && !x->beside ? CLUSTER_SLOTS : MOST_SLOTS),
                   DOT_SLOTS);
 }
 
-static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, int offset,
-                             int *end) {
+/* Bytes of a ring's slot: where boxes alone copy, up to the end of what they fill. */
+static int slot_bytes(const dot_draft *x, int operand) {
+  const plan_kernel *kernel = x->d.kernel;
+  const plan_step *copy = &x->ring[operand].masked;
+  if (!x->boxes || plan_cuts_boxes(kernel)) return plan_buffer_held(&kernel->buffer[copy->buffer]);
+  return (plan_box_end(kernel, copy) + DOT_SHARED_ALIGNMENT - 1) & -DOT_SHARED_ALIGNMENT;
+}
+
+/* Says where the rings lie, and how many slots they have. */
+static llrt_status place_rings(dot_draft *x) {
+  plan_kernel *kernel = x->d.kernel;
+  int end = 0, bytes[2] = {slot_bytes(x, 0), slot_bytes(x, 1)};
+  kernel->slots = (uint8_t)slots_of(x, bytes[0] + bytes[1]);
+  for (int i = 0; i < 2; i++) {
+    plan_buffer *buffer = &kernel->buffer[x->ring[i].copy.buffer];
+    buffer->bytes = bytes[i];
+    buffer->slots = kernel->slots;
+    buffer->offset = (end + DOT_SHARED_ALIGNMENT - 1) & -DOT_SHARED_ALIGNMENT;
+    end = plan_buffer_end(buffer);
+  }
+  if (end <= kernel->target.facts.shared_bytes) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "rings take %d bytes of shared memory, a block has %d", end,
+                    kernel->target.facts.shared_bytes);
+}
+
+static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand) {
   plan_kernel *kernel = x->d.kernel;
   dot_ring *ring = &x->ring[operand];
   dot_access access;
@@ -80,18 +101,13 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand, 
   int buffer, whole;
   LLRT_TRY(find_access(x, operand, &access, &whole, &transposed));
   LLRT_TRY(draft_value(kernel, &access.value, &ring->copied));
-  LLRT_TRY(dot_stage_buffer(&x->d, &access.value, space, operand, transposed, offset, &buffer));
+  LLRT_TRY(dot_stage_buffer(&x->d, &access.value, space, operand, transposed, 0, &buffer));
   plan_address_of_buffer(kernel, buffer, &map);
   if (plan_access_widest(kernel, &access.value, &map, PLAN_REGISTER) < access.vector)
     return llrt_error(LLRT_UNSUPPORTED,
                       "rows of operand %c lie otherwise in memory than products want them in "
                       "shared memory",
                       "AB"[operand]);
-  kernel->buffer[buffer].slots = (uint8_t)slots_of(x);
-  *end = plan_buffer_end(&kernel->buffer[buffer]);
-  if (*end > kernel->target.facts.shared_bytes)
-    return llrt_error(LLRT_UNSUPPORTED, "rings take %d bytes of shared memory, a block has %d",
-                      *end, kernel->target.facts.shared_bytes);
   ring->copy = (plan_step){.kind = PLAN_COPY,
                            .tensor = (uint8_t)dot_operand_tensor(x, operand),
                            .in = (uint8_t)ring->copied,
@@ -157,13 +173,12 @@ llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_
   const dot_room room = {
       .results = 7, .operand = 16, .columns = types->short_sums ? columns_beside(x) : 0};
   plan_kernel *kernel = x->d.kernel;
-  int end = 0;
   x->types = *types;
   if (!dot_layouts_group(kernel, space, &room, x->swapped, &x->how) || !is_plain(x, 0) ||
       !is_plain(x, 1))
     return llrt_error(LLRT_UNSUPPORTED, "no instruction of warpgroups multiplies these elements");
   x->boxes = true;
-  for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i, end, &end));
+  for (int i = 0; i < 2; i++) LLRT_TRY(plan_ring(x, space, i));
   if (!x->boxes && kernel->cluster_bits > 0)
     return llrt_error(LLRT_UNSUPPORTED, "clusters are made where all copies are boxes");
   if ((!x->boxes || plan_cuts_boxes(kernel)) && kernel->warp_bits > GROUP_WARPS)
@@ -179,11 +194,11 @@ llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_
     return llrt_error(
         LLRT_UNSUPPORTED,
         "threads that copy narrow pieces take long for a tile of parts of powers of two");
+  LLRT_TRY(place_rings(x));
   x->rings = x->warpgroups = true;
   dot_plan_bands(x, (int64_t[]){(int64_t)1 << bits_count(x->bits[DOT_DIM_M]),
                                 (int64_t)1 << bits_count(x->bits[DOT_DIM_N])});
   kernel->producers = PRODUCERS;
-  kernel->slots = (uint8_t)slots_of(x);
   return LLRT_OK;
 }
 

@@ -9,7 +9,7 @@
 /* Products of a clock of 16-bit elements, produced. */
 #define TILE_MACS_PRODUCED 2030.17
 /* Products of a clock of 16-bit elements, dense. */
-#define TILE_MACS_DENSE 2048
+#define TILE_MACS_DENSE 1982.2
 /* Products of a clock of 16-bit elements, swapped. */
 #define TILE_MACS_SWAPPED 2048
 /* Warps' instructions for 8 decoded weights, warps. */
@@ -29,46 +29,81 @@
 /* Clocks of a tile of 128 x 128 beside its turns, produced. */
 #define TILE_TILE_PRODUCED 3674.36
 /* Clocks of a tile of 128 x 128 beside its turns, dense. */
-#define TILE_TILE_DENSE 4713.18
+#define TILE_TILE_DENSE 2646.74
 /* Clocks of a tile of 128 x 128 beside its turns, swapped. */
-#define TILE_TILE_SWAPPED 1522.06
+#define TILE_TILE_SWAPPED 1.33189e-06
 /* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block.
  */
 #define TILE_JOIN 171.695
-/* Bytes of a clock that a multiprocessor fetches through the second-level cache. */
-#define TILE_FETCH 73.8432
-/* Bytes of a clock that all multiprocessors fetch through it together. */
-#define TILE_CACHE 8101.27
+/* Bytes of a clock that shared memory gives to copies and to products' operands. */
+#define TILE_SHARED 132
 /* Clocks of a turn more where blocks of a cluster fetch together. */
-#define TILE_BESIDE 20
-/* Clocks from a copy's beginning to its end. */
-#define TILE_LATENCY 2270.81
-/* Clocks of a turn beside products and copies. */
-#define TILE_TURN 57.6575
-/* Of a tile's clocks, where the next one begins meanwhile. */
-#define TILE_ROUNDS 0.318616
-/* Clocks of sums that a cluster's blocks join, for each doubling of these. */
-#define TILE_CLUSTER 1334.23
-/* Clocks of a run: fills and drains. */
-#define TILE_START 996.473
-/* Clocks of dealt turns: blocks out of step, sums through memory. */
-#define TILE_DEAL 13000
-/* Clocks of a second stage. */
-#define TILE_SECOND 4645.3
-/* Clocks there, for each share. */
-#define TILE_SHARE 290.286
-/* Clocks of a share's result there, of the whole device. */
-#define TILE_PARTIAL 0.00960052
-/* Bytes of a clock from memory, of the whole device. */
-#define TILE_MEMORY 1549.36
+#define TILE_BESIDE 82.8528
+/* Bytes of a clock that a multiprocessor fetches through the second-level cache, packed. */
+#define TILE_FETCH_OF_PACKED 73.8432
+/* Bytes of a clock that a multiprocessor fetches through the second-level cache, dense. */
+#define TILE_FETCH_OF_DENSE 83.837
+/* Bytes of a clock that all multiprocessors fetch through it together, packed. */
+#define TILE_CACHE_OF_PACKED 8101.27
+/* Bytes of a clock that all multiprocessors fetch through it together, dense. */
+#define TILE_CACHE_OF_DENSE 8195.43
+/* Clocks from a copy's beginning to its end, packed. */
+#define TILE_LATENCY_OF_PACKED 1400
+/* Clocks from a copy's beginning to its end, dense. */
+#define TILE_LATENCY_OF_DENSE 1297.79
+/* Clocks of a turn beside products and copies, packed. */
+#define TILE_TURN_OF_PACKED 57.6575
+/* Clocks of a turn beside products and copies, dense. */
+#define TILE_TURN_OF_DENSE 9.45864e-12
+/* Of a tile's clocks, where the next one begins meanwhile, packed. */
+#define TILE_ROUNDS_OF_PACKED 0.318616
+/* Of a tile's clocks, where the next one begins meanwhile, dense. */
+#define TILE_ROUNDS_OF_DENSE 4.03101e-14
+/* Clocks of sums that a cluster's blocks join, for each doubling of these, packed. */
+#define TILE_CLUSTER_OF_PACKED 1334.23
+/* Clocks of sums that a cluster's blocks join, for each doubling of these, dense. */
+#define TILE_CLUSTER_OF_DENSE 735.878
+/* Clocks of a run: fills and drains, packed. */
+#define TILE_START_OF_PACKED 996.473
+/* Clocks of a run: fills and drains, dense. */
+#define TILE_START_OF_DENSE 2582.07
+/* Clocks of dealt turns: blocks out of step, sums through memory, packed. */
+#define TILE_DEAL_OF_PACKED 13000
+/* Clocks of dealt turns: blocks out of step, sums through memory, dense. */
+#define TILE_DEAL_OF_DENSE 64022.4
+/* Clocks of a second stage, packed. */
+#define TILE_SECOND_OF_PACKED 4645.3
+/* Clocks of a second stage, dense. */
+#define TILE_SECOND_OF_DENSE 2089.73
+/* Clocks there, for each share, packed. */
+#define TILE_SHARE_OF_PACKED 290.286
+/* Clocks there, for each share, dense. */
+#define TILE_SHARE_OF_DENSE 520.677
+/* Clocks of a share's result there, of the whole device, packed. */
+#define TILE_PARTIAL_OF_PACKED 0.00960052
+/* Clocks of a share's result there, of the whole device, dense. */
+#define TILE_PARTIAL_OF_DENSE 0.0120423
+/* Bytes of a clock from memory, of the whole device, packed. */
+#define TILE_MEMORY_OF_PACKED 1549.36
+/* Bytes of a clock from memory, of the whole device, dense. */
+#define TILE_MEMORY_OF_DENSE 2089.76
 /* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
- * hide. */
-#define TILE_HIDDEN 0.340553
-/* Multiprocessors that clusters of 2 fill. */
-#define TILE_CLUSTERS2 132.4
-/* Of 4. */
-#define TILE_CLUSTERS4 123.999
-/* Of 8. */
-#define TILE_CLUSTERS8 120.009
+ * hide, packed. */
+#define TILE_HIDDEN_OF_PACKED 0.340553
+/* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
+ * hide, dense. */
+#define TILE_HIDDEN_OF_DENSE 0.341807
+/* Multiprocessors that clusters of 2 fill, packed. */
+#define TILE_CLUSTERS2_OF_PACKED 132.4
+/* Multiprocessors that clusters of 2 fill, dense. */
+#define TILE_CLUSTERS2_OF_DENSE 106.257
+/* Of 4, packed. */
+#define TILE_CLUSTERS4_OF_PACKED 123.999
+/* Of 4, dense. */
+#define TILE_CLUSTERS4_OF_DENSE 106.194
+/* Of 8, packed. */
+#define TILE_CLUSTERS8_OF_PACKED 120.009
+/* Of 8, dense. */
+#define TILE_CLUSTERS8_OF_DENSE 84.8888
 
 #endif

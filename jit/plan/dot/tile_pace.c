@@ -19,46 +19,61 @@ static const double products_a_clock[TILE_KINDS] = BY_KIND(MACS),
 #define ISSUED 128 /* lanes' instructions of a clock, of a multiprocessor */
 #define DECODED 8  /* weights of one such instruction's lane */
 #define AREA (128.0 * 128)
+#define GROUP_ROWS 64
+
+/* Of dense operands or of packed ones: these have been measured apart, on devices of their own. */
+#define OF(t, what) ((t)->kind >= TILE_DENSE ? TILE_##what##_OF_DENSE : TILE_##what##_OF_PACKED)
 
 static int64_t whole(double x) { return (int64_t)(x + 0.5); }
+
+/* Of a turn, in which dense operands go to shared memory, and each warpgroup's instructions, of
+ * GROUP_ROWS rows, read them there. */
+static double shared_clocks(const tile_facts *t) {
+  const int columns = t->positions[t->kind == TILE_SWAPPED ? 0 : 1];
+  const double rows =
+      t->groups * (double)(GROUP_ROWS + columns) + t->positions[0] + t->positions[1];
+  return t->kind < TILE_DENSE ? 0 : t->positions[2] * t->bits[0] / 8 * rows / TILE_SHARED;
+}
 
 /* Of a turn: products and decoding take turns in part, since both want issue slots. */
 static double busy_clocks(const tile_facts *t, double area) {
   double n = t->positions[1], k = t->positions[2];
   double products = t->positions[0] * n * k / (products_a_clock[t->kind] * (1 + t->bytes)) +
                     (t->short_sums ? TILE_JOIN * area / bits_max(t->groups, 1) : 0);
+  products = fmax(products, shared_clocks(t));
   double decode = n * k / DECODED * decode_instructions[t->kind] / ISSUED;
   return cbrt(products * products * products + decode * decode * decode);
 }
 
-static double units_of(int cluster) {
+static double units_of(const tile_facts *t) {
+  const int cluster = bits_max(t->cluster, t->beside);
   return cluster <= 1   ? PACE_UNITS
-         : cluster == 2 ? TILE_CLUSTERS2
-         : cluster == 4 ? TILE_CLUSTERS4
-                        : TILE_CLUSTERS8;
+         : cluster == 2 ? OF(t, CLUSTERS2)
+         : cluster == 4 ? OF(t, CLUSTERS4)
+                        : OF(t, CLUSTERS8);
 }
 
 void tile_pace(const tile_facts *t, plan_pace *out) {
   const double area = t->positions[0] * (double)t->positions[1] / AREA, k = t->positions[2];
-  const double part = (double)PACE_FINE / 8 / TILE_MEMORY;
+  const double part = (double)PACE_FINE / 8 / OF(t, MEMORY);
   const int shared = t->kind == TILE_SWAPPED ? 0 : 1; /* the operand that neighbours have, too */
   const int64_t once = whole((double)PACE_PART / t->beside);
   *out = (plan_pace){
-      .units = whole(units_of(bits_max(t->cluster, t->beside))),
+      .units = whole(units_of(t)),
       .resident = t->resident,
       .busy = whole(busy_clocks(t, area)),
-      .fetch = whole(t->positions[1] * k * t->bits[1] / 8 / TILE_FETCH),
+      .fetch = whole(t->positions[1] * k * t->bits[1] / 8 / OF(t, FETCH)),
       .rows = t->positions[0],
-      .fetch_row = whole(PACE_PART * k * t->bits[0] / 8 / TILE_FETCH),
-      .cache = whole((double)PACE_PART * PACE_PART * TILE_FETCH / TILE_CACHE),
+      .fetch_row = whole(PACE_PART * k * t->bits[0] / 8 / OF(t, FETCH)),
+      .cache = whole((double)PACE_PART * PACE_PART * OF(t, FETCH) / OF(t, CACHE)),
       .once = {shared == 0 ? once : PACE_PART, shared == 1 ? once : PACE_PART},
-      .least = whole(TILE_LATENCY / bits_max(t->slots, 1)),
-      .more = whole(TILE_TURN + (t->beside > 1 ? TILE_BESIDE : 0)),
-      .tile = whole(tile_clocks[t->kind] * sqrt(area) * (t->rounds ? TILE_ROUNDS : 1) +
-                    (t->cluster > 1 ? log2(t->cluster) * TILE_CLUSTER : 0)),
-      .start = whole(TILE_START + (t->dealt ? TILE_DEAL : 0) + (t->shares ? TILE_SECOND : 0)),
-      .share = whole(TILE_SHARE),
-      .partial = whole(PACE_PART * PACE_PART * TILE_PARTIAL),
+      .least = whole(OF(t, LATENCY) / bits_max(t->slots, 1)),
+      .more = whole(OF(t, TURN) + (t->beside > 1 ? TILE_BESIDE : 0)),
+      .tile = whole(tile_clocks[t->kind] * sqrt(area) * (t->rounds ? OF(t, ROUNDS) : 1) +
+                    (t->cluster > 1 ? log2(t->cluster) * OF(t, CLUSTER) : 0)),
+      .start = whole(OF(t, START) + (t->dealt ? OF(t, DEAL) : 0) + (t->shares ? OF(t, SECOND) : 0)),
+      .share = whole(OF(t, SHARE)),
+      .partial = whole(PACE_PART * PACE_PART * OF(t, PARTIAL)),
       .memory = {whole(t->bits[0] * part), whole(t->bits[1] * part), whole(t->bits[2] * part)},
-      .hidden = whole(PACE_PART * TILE_HIDDEN)};
+      .hidden = whole(PACE_PART * OF(t, HIDDEN))};
 }

@@ -65,6 +65,12 @@ static inline int plan_buffer_parts(const plan_buffer *buffer) {
 /* Bytes of an access of 2^vector elements of `bits` bits each. */
 static inline int plan_access_bytes(int bits, int vector) { return (bits << vector) / 8; }
 
+/* Bytes that a buffer's layout numbers. A slot may be shorter: by tile padding that ends it, which
+ * nobody copies or multiplies. */
+static inline int plan_buffer_held(const plan_buffer *buffer) {
+  return plan_access_bytes(buffer->bits, buffer->layout.in[0].bits);
+}
+
 /* Where a buffer with all its slots ends: bytes from the beginning of shared memory. */
 static inline int32_t plan_buffer_end(const plan_buffer *buffer) {
   return buffer->offset + buffer->bytes * bits_max(buffer->slots, 1);

@@ -2,6 +2,7 @@
 #include "jit/plan/facts/box.h"
 
 #include "base/bits.h"
+#include "jit/plan/facts/access.h"
 #include "jit/plan/facts/tile_padding.h"
 
 bool plan_digit_stride(const plan_kernel *kernel, int tensor, int digit, plan_number *stride) {
@@ -94,10 +95,16 @@ int plan_box_pitch(const plan_box *box) {
 
 int plan_box_count(const plan_kernel *kernel, const plan_step *step) {
   const plan_box *box = &kernel->launch.box[step->box - 1];
-  int count = kernel->buffer[step->buffer].bytes / plan_box_pitch(box);
+  int count = plan_buffer_held(&kernel->buffer[step->buffer]) / plan_box_pitch(box);
   int64_t own = plan_unpadded_positions(kernel, kernel->box_axis[step->box - 1][0],
                                         (int64_t)count * box->size[0]);
   return bits_min(count, (int)bits_ceil_div(own, box->size[0]));
+}
+
+int plan_box_end(const plan_kernel *kernel, const plan_step *step) {
+  const plan_box *box = &kernel->launch.box[step->box - 1];
+  return (plan_box_count(kernel, step) - 1) * plan_box_pitch(box) +
+         (box->size[0] * plan_box_rows(box) << box->bytes);
 }
 
 bool plan_fetches_together(const plan_kernel *kernel) {

@@ -35,6 +35,8 @@ int plan_box_pitch(const plan_box *box);
 /* Boxes of a slot that have something of the block's: beyond a digit's own bound there is nothing
  * to copy. */
 int plan_box_count(const plan_kernel *kernel, const plan_step *step);
+/* Bytes of a slot up to the end of what boxes fill. */
+int plan_box_end(const plan_kernel *kernel, const plan_step *step);
 
 /* Whether blocks of a cluster fetch boxes for each other. */
 bool plan_fetches_together(const plan_kernel *kernel);

@@ -79,6 +79,9 @@ static void list_cases(harness *h, const dot_kind *kind) {
   for (int l = 0; l < model_layers_count && o->models; l++)
     for (int r = 0; r < model_rows_count; r++)
       add_case(h, kind, model_rows[r], model_layers[l].n, model_layers[l].k);
+  for (int l = 0; l < odd_layers_count && o->odd; l++)
+    for (int r = 0; r < model_rows_count; r++)
+      add_case(h, kind, model_rows[r], odd_layers[l].n, odd_layers[l].k);
   for (int i = 0; i < RANDOM_SHAPES && (o->models || o->random); i++) {
     const dot_extents x = random_shape(o->seed, i);
     add_case(h, kind, x.m, x.n, x.k);

@@ -148,6 +148,39 @@ static void plan_shape(int64_t m, int64_t n, int64_t k) {
   plan_for_gpu();
 }
 
+/* One row of `word` elements an access, which rows of B overhang or not; the first variant. */
+Test(dot_pitch, one_row, .timeout = 60) {
+  static const struct {
+    dot_problem problem;
+    int word;
+    bool overhangs;
+  } rows[] = {
+      {{SHAPE(1, 1061, 1037), TYPES(BF16, BF16), LIES("", "col_major")}, 2, true},
+      {{SHAPE(1, 1058, 1030), TYPES(F16, F16), LIES("", "col_major")}, 2, false},
+      {{SHAPE(1, 1063, 1025), TYPES(F32, F32), LIES("", "col_major")}, 1, false},
+      {{SHAPE(1, 1063, 1026), TYPES(BF16, F32), LIES("", "col_major")}, 1, false},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    static dot_bench bench;
+    cr_assert(dot_bench_make(&rows[i].problem, 5 + i, &bench), "%zu: %s", i, llrt_last_error());
+    plan_bench(&bench);
+    const plan_kernel *kernel = &made.variant[0];
+    int loads = 0;
+    for (int s = 0; s < kernel->n_steps; s++) {
+      const plan_step *step = &kernel->step[s];
+      if (step->kind != PLAN_LOAD || step->tensor != 2 || step->masked) continue;
+      cr_expect_eq(1 << step->vector, rows[i].word, "%zu: %d elements", i, 1 << step->vector);
+      cr_expect_eq(step->overhang, rows[i].overhangs, "%zu", i);
+      loads++;
+    }
+    cr_expect_eq(loads, 1, "%zu: %d loads of B", i, loads);
+    check(&bench, kernel);
+    dot_bench_free(&bench);
+  }
+  plan_shape(1, 4096, 4104);
+  cr_expect_eq(made.variant[0].launch.n_boxes, 2, "boxes do not bring rows of whole pieces");
+}
+
 static int count_copied(void) {
   int copied = 0;
   for (int i = 0; i < made.n_variants; i += 1 + made.variant[i].launch.later)

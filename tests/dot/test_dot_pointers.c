@@ -28,6 +28,11 @@ static const batched cases[] = {
     {LLRT_E4M3, LLRT_F32, {0, 4}, 64, 64, 128, 7, 16, true, true, false},
     {LLRT_I8, LLRT_I32, {0, 4}, 1, 70, 33, 1, 0, false, false, true},
     {LLRT_BF16, LLRT_F32, {0, 2}, 1, 128, 512, 6, 16, false, true, false},
+    /* no lists: one row of D, whose B no boxes bring, by elements, words and both types */
+    {LLRT_BF16, LLRT_F32, {0, 2}, 1, 1061, 1037, 0, 0, false, true, false},
+    {LLRT_F16, LLRT_F32, {0, 1}, 1, 1088, 513, 0, 0, false, true, false},
+    {LLRT_BF16, LLRT_BF16, {0, 1}, 1, 1057, 1026, 0, 0, false, true, false},
+    {LLRT_F32, LLRT_F32, {0, 1}, 1, 1059, 2051, 0, 0, false, true, false},
 };
 #define CASES ((int)(sizeof cases / sizeof *cases))
 

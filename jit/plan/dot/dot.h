@@ -11,6 +11,7 @@
  *   dot_layout.c     which thread holds what of the tile
  *   dot_memory.c     how tensors are read and written: as their memory likes it
  *   dot_operand.c    elements of A and B on their way into the instruction
+ *   dot_row.c        one row of D, lanes along K
  *   dot_ring.c       the same through a ring in shared memory that copies fill turns ahead
  *   dot_box.c        boxes that the device copies there by itself
  *   dot_warpgroup.c  products of warpgroups, whose operands stay in shared memory
@@ -122,6 +123,7 @@ typedef struct dot_shape {
   bool rounds;     /* blocks take several tiles, if all copies are boxes and shared memory
                       has room for results beside the rings */
   bool deal;       /* rounds, the last of which are dealt to all blocks turn by turn (plan_deal) */
+  bool row;        /* GPUs: one row of D, whose lanes and warps lie along K */
   bool blocked;    /* host: through blocks in scratch memory, if the tile has lanes for it */
 } dot_shape;
 
@@ -157,6 +159,7 @@ typedef struct dot_draft {
   int mixed;             /* 1, 2: only that of A, of B is; 0: not so */
   bool rings;            /* both operands go through rings */
   bool warpgroups;       /* products read the rings themselves */
+  bool row;              /* dot_shape.row */
   dot_ring ring[2];      /* by operand */
   int n_iterated;        /* bits of the tile that loops around the step number, the innermost loop's
                             first */
@@ -253,6 +256,17 @@ llrt_status dot_open_warpgroups(dot_draft *x);
 llrt_status dot_fill_warpgroups(dot_draft *x);
 /* Begins a turn's products. with: number of the value of sums that they join; *out: theirs. */
 llrt_status dot_warpgroup_products(dot_draft *x, int with, int *out);
+
+/* ---- dot_row.c ---- */
+
+/* log2 elements of a word of 32 bits of both operands; -1: they have none. */
+int dot_row_word(const dot_job *job);
+/* Orders the tile's bits along K as the joins of its sums want them. */
+void dot_order_row(dot_draft *x);
+/* Lays the operands and sums out. UNSUPPORTED where memory's rows do not go along K. */
+llrt_status dot_plan_row(dot_draft *x, const dot_space *space);
+/* Appends a turn's loads and products, which join value number `carried`. */
+llrt_status dot_row_products(dot_draft *x, int carried);
 
 /* ---- dot_epilogue.c ---- */
 

@@ -104,3 +104,44 @@ llrt_status dot_add_whole(dot_planner *p, const dot_shape *shape, int narrow, in
   dot_close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
   return LLRT_OK;
 }
+
+/* ---- one row ---- */
+
+/* Whether the elements are multiplied as they are, summed in f32. */
+static bool is_plain_row(const dot_planner *p) {
+  const bool beside = p->rows || p->result_in_workspace || p->alone || p->invariant;
+  return !beside && p->job.rule.sums == LLRT_F32 && dot_row_word(&p->job) >= 0 &&
+         dot_can_copy(p, 0) && dot_can_copy(p, 1);
+}
+
+llrt_status dot_add_row(dot_planner *p, bool *done) {
+  const int first = p->out->n_variants, rank = p->rank;
+  const plan_target *target = p->target;
+  const plan_tuning *numbers = target->tuning;
+  plan_range range = {.min_elements = 0};
+  bool divided;
+  *done = false;
+  if (numbers->dot_row_warp_bits == 0 || !is_plain_row(p)) return LLRT_OK;
+  const int turn = dot_row_word(&p->job) + target->lane_bits + numbers->dot_row_word_bits +
+                   numbers->dot_row_warp_bits - 1;
+  const dot_shape shape = {.bits = {0, 1 + numbers->dot_row_bits, turn},
+                           .warps = numbers->dot_row_warp_bits,
+                           .row = true};
+  range.max_extent[rank - 3] = 1;
+  range.min_extent[rank - 2] = (int64_t)target->facts.units << shape.bits[DOT_DIM_N];
+  range.min_extent[rank - 1] = (int64_t)1 << (turn - 1);
+  const int holds = stages_range_holds(p->desc, &range);
+  if (holds == 0) return plan_refused(p->options, NULL, "one row", NO_SHAPE);
+  plan_kernel *kernel;
+  LLRT_TRY(stages_next(p->out, &kernel));
+  llrt_status status = dot_multiply_stage(p, &shape, false, kernel, &divided);
+  plan_refused_by(p->options, status, "one row");
+  if (status != LLRT_OK || divided) {
+    p->out->n_variants = first;
+    return status == LLRT_UNSUPPORTED ? LLRT_OK : status;
+  }
+  plan_taken(p->options, kernel, "one row, lanes along K");
+  *done = holds == 2;
+  dot_close_variant(p, first, *done ? (plan_range){.min_elements = 0} : range, false);
+  return LLRT_OK;
+}

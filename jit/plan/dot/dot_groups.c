@@ -58,8 +58,10 @@ static const struct {
     {{128, 256, 3, false}, 0}, {{256, 128, 4, false}, 0}, {{128, 128, 3, false}, 0},
     {{64, 128, 2, false}, 0},  {{64, 64, 2, false}, 0},   {{64, 64, 2, false}, 1},
 };
-#define COPIED_LARGE 2  /* of these, the first ones */
-#define COPIED_DIRECT 4 /* likewise, where warpgroups multiply operands as they lie, too */
+#define COPIED_LARGE 2 /* of these, the first ones */
+#define COPIED_DIRECT \
+  4 /* likewise, where warpgroups multiply operands as they lie, too: by boxes \
+       the large ones alone */
 #define COPIED_WEIGHTS \
   (4 << 20)           /* positions of N and K, from which on copies for few rows pay ... */
 #define COPIED_FEW 17 /* ... of so many */
@@ -254,8 +256,8 @@ static plan_range copied_range(const dot_planner *p, int i) {
   return range;
 }
 
-llrt_status dot_add_copied_tiles(dot_planner *p, int copies, bool *done) {
-  const int n = done ? COUNT(copied_tiles) : COPIED_DIRECT;
+/* The first n of them. done NULL: they compete with tiles that multiply operands as they lie. */
+static llrt_status add_copied_tiles(dot_planner *p, int copies, int n, bool *done) {
   const int64_t most = most_rows(p);
   llrt_status status = dot_begin_copies(p);
   p->copied = copies;
@@ -275,6 +277,10 @@ llrt_status dot_add_copied_tiles(dot_planner *p, int copies, bool *done) {
   return status;
 }
 
+llrt_status dot_add_copied_tiles(dot_planner *p, int copies, bool *done) {
+  return add_copied_tiles(p, copies, COUNT(copied_tiles), done);
+}
+
 static llrt_status add_whole_tiles(dot_planner *p, int64_t most) {
   const group_tile *four = &whole_tiles[FOUR_WARPGROUPS];
   const sharing none = {.splits = false};
@@ -288,8 +294,9 @@ static llrt_status add_whole_tiles(dot_planner *p, int64_t most) {
 static const struct {
   group_tile tile;
   int8_t cluster;
-} torn_tiles[] = {{{128, 256, 3, false}, 1}, {{128, 128, 3, false}, 1}, {{64, 128, 2, false}, 1},
-                  {{64, 128, 3, true}, 1},   {{64, 64, 2, false}, 1},   {{128, 128, 3, true}, 1}};
+} torn_tiles[] = {{{128, 256, 3, false}, 1}, {{128, 192, 3, false}, 1}, {{128, 128, 3, false}, 1},
+                  {{64, 128, 2, false}, 1},  {{64, 128, 3, true}, 1},   {{64, 64, 2, false}, 1},
+                  {{64, 64, 2, true}, 2},    {{128, 128, 3, true}, 1}};
 #define COPIED_ROWS 64 /* copies of operands that are multiplied as they lie pay for more alone */
 
 /* What rows that may begin inside lines, as the variant from kernel `direct` on multiplies them,
@@ -306,8 +313,8 @@ static llrt_status add_untorn_tiles(dot_planner *p, int direct, int64_t most) {
     LLRT_TRY(try_tile(p, &torn_tiles[i].tile, most,
                       &(sharing){.cluster = torn_tiles[i].cluster, .beside = true}));
   if (!torn || most <= COPIED_ROWS) return LLRT_OK;
-  if (torn == 3 && boxes) LLRT_TRY(dot_add_copied_tiles(p, 2, NULL));
-  return dot_add_copied_tiles(p, torn, NULL);
+  if (torn == 3 && boxes) LLRT_TRY(add_copied_tiles(p, 2, COPIED_LARGE, NULL));
+  return add_copied_tiles(p, torn, boxes ? COPIED_LARGE : COPIED_DIRECT, NULL);
 }
 
 llrt_status dot_add_groups(dot_planner *p) {

@@ -4,6 +4,7 @@
  *     epilogue, store
  *   - through rings: fill, copies, walk { await, copies of a later turn, load from the ring,
  *     multiply }, epilogue, store
+ *   - one row: fill, walk { load A, load B, multiply }, join lanes and warps, epilogue, store
  *   - by warpgroups: roles, fill, walk { copies by producers, await, multiply out of the ring, free
  *     a slot }, epilogue, store
  *   - to finish shares of K: fill, walk { load sums, add }, epilogue, store */
@@ -180,6 +181,14 @@ static llrt_status choose_warpgroups(dot_draft *x) {
   return dot_plan_warpgroups(x, &space, &types[0]);
 }
 
+/* Of the sums' type. */
+static llrt_status choose_row(dot_draft *x) {
+  const dot_types types = {
+      .a = x->job->rule.sums, .b = x->job->rule.sums, .sum = x->job->rule.sums};
+  dot_space space = space_of(x, &types);
+  return dot_plan_row(x, &space);
+}
+
 /* ---- steps ---- */
 
 static llrt_status zero_step(dot_draft *x, const plan_value *like, int *value) {
@@ -225,6 +234,7 @@ static llrt_status multiply_steps(dot_draft *x, int carried) {
   bool swapped = x->how.how.swapped;
   int a, b, with = carried, out;
   if (x->warpgroups) return group_steps(x, carried);
+  if (x->row) return dot_row_products(x, carried);
   if (x->rings) {
     LLRT_TRY(dot_turn_rings(x));
     LLRT_TRY(dot_ring_operand(x, 0, &a));
@@ -255,9 +265,9 @@ static llrt_status add_steps(dot_draft *x, const dot_access *sums, int zero, int
   return join_step(x, carried, loaded);
 }
 
-/* Sums of a cluster's blocks are joined in their order, and each block has a part of them. One
- * whose memory others still read must not end. */
-static llrt_status cluster_results(dot_draft *x, int sums) {
+/* Sums of a block's lanes and warps, or of a cluster's blocks, are joined in their order, and each
+ * block has a part of them. One whose memory others still read must not end. */
+static llrt_status joined_results(dot_draft *x, int sums) {
   const int results = bits_count(x->bits[DOT_DIM_M]) + bits_count(x->bits[DOT_DIM_N]);
   reduce_value value = {.op = LLRT_COMBINE_SUM, .type = x->types.sum, .key = sums};
   LLRT_TRY(reduce_block(&x->d, &value, results, true));
@@ -285,7 +295,7 @@ static llrt_status kernel_steps(dot_draft *x) {
   const plan_value like = x->job->finish ? sums.value : x->how.acc;
   LLRT_TRY(zero_step(x, &like, &zero));
   LLRT_TRY(draft_value(kernel, &like, &carried));
-  if (!x->job->finish && !x->warpgroups) LLRT_TRY(dot_plan_rings(x));
+  if (!x->job->finish && !x->warpgroups && !x->row) LLRT_TRY(dot_plan_rings(x));
   if (x->warpgroups) LLRT_TRY(dot_open_warpgroups(x));
   else if (x->rings) LLRT_TRY(dot_open_rings(x));
   int walk;
@@ -295,7 +305,8 @@ static llrt_status kernel_steps(dot_draft *x) {
   draft_close(kernel, walk);
   if (x->warpgroups && !x->types.short_sums) LLRT_TRY(dot_stage_finish(&x->d, &carried));
   if (kernel->deal.used) return dealt_results(x, carried);
-  return x->cluster && !x->beside ? cluster_results(x, carried) : dot_epilogue(x, carried);
+  const bool joins = x->row || (x->cluster && !x->beside);
+  return joins ? joined_results(x, carried) : dot_epilogue(x, carried);
 }
 
 /* ---- the whole ---- */
@@ -341,7 +352,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   kernel->resident = shape.resident;
   d->splits = split;
   draft_sum_along(d, job->finish ? 0 : rank - 1, job->finish ? rank - 2 : rank - 3);
-  if (shape.cluster && !shape.beside) d->summed_bits = shape.bits[DOT_DIM_K];
+  if (shape.row || (shape.cluster && !shape.beside)) d->summed_bits = shape.bits[DOT_DIM_K];
   for (int dim = 0; dim < 2; dim++)
     if (shape.own[dim]) d->tile_positions[d->first_tiled + dim] = shape.own[dim];
   LLRT_TRY(draft_digits(d));
@@ -349,6 +360,9 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   if (d->divided) return LLRT_OK;
   if (shape.blocked) dot_shape_block(&x, &shape);
   make_tile(&x, &shape);
+  if (shape.row && bits_count(x.bits[DOT_DIM_K]) < shape.bits[DOT_DIM_K])
+    return llrt_error(LLRT_UNSUPPORTED, "the storages have too few positions of K beside others");
+  if (shape.row) dot_order_row(&x);
   for (int dim = 0; dim < 3 && shape.cluster; dim++)
     if (bits_count(x.bits[dim]) < shape.bits[dim])
       return llrt_error(LLRT_UNSUPPORTED, "there are no positions for all blocks of a cluster");
@@ -368,6 +382,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
     LLRT_TRY(dot_blocked_steps(&x));
   } else {
     if (shape.warpgroups) LLRT_TRY(choose_warpgroups(&x));
+    else if (shape.row) LLRT_TRY(choose_row(&x));
     else if (!job->finish) LLRT_TRY(choose_way(&x));
     if (shape.rounds && (x.boxes || x.mixed) && !split && (!shape.cluster || shape.beside))
       LLRT_TRY(rounds_begin(d));

@@ -218,6 +218,46 @@ int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, const do
   return n;
 }
 
+/* ---- one row ---- */
+
+static int find_fma(const plan_kernel *kernel, const dot_space *space) {
+  for (int i = 0; i < dot_instruction_count(); i++) {
+    const dot_instruction *row = dot_instruction_at(i);
+    if (row->family == DOT_FMA && row->k == 0 && dot_instruction_is_of(row, &kernel->target) &&
+        types_match(space, row, false))
+      return i;
+  }
+  return -1;
+}
+
+static void add_bits(columns *list, const dot_space *space, int dim, int from, int to) {
+  for (int i = from; i < to; i++) add(list, 1ull << space->bit[dim][i]);
+}
+
+bool dot_layouts_row(const plan_kernel *kernel, const dot_space *space, dot_layouts *out) {
+  const int k = space->n[DOT_DIM_K], warps = kernel->warp_bits - 1,
+            lanes = warps + kernel->lane_bits, room = 7; /* log2 words of a value */
+  columns a[3] = {{0}}, b[3], acc[3] = {{0}};
+  out->how = (dot_sharing){.instruction = find_fma(kernel, space)};
+  if (out->how.instruction < 0 || k < lanes || space->n[DOT_DIM_N] == 0) return false;
+  add_bits(&acc[0], space, DOT_DIM_N, 1, space->n[DOT_DIM_N]);
+  add_bits(&acc[1], space, DOT_DIM_K, warps, lanes);
+  add_bits(&acc[2], space, DOT_DIM_N, 0, 1);
+  add_bits(&acc[2], space, DOT_DIM_K, 0, warps);
+  memcpy(b, acc, sizeof b);
+  b[0].n = 0;
+  add_bits(&b[0], space, DOT_DIM_K, lanes, k);
+  memcpy(a, b, sizeof a);
+  a[2].at[0] = 0; /* all rows of B take the same elements of A */
+  add_bits(&b[0], space, DOT_DIM_N, 1, space->n[DOT_DIM_N]);
+  uint64_t summed = 0;
+  for (int i = lanes; i < k; i++) summed |= 1ull << space->bit[DOT_DIM_K][i];
+  out->clocks = 0;
+  return fill_value(kernel, summed, space->acc, acc, room, &out->acc) &&
+         fill_value(kernel, mask_of(space, DOT_DIM_N), space->a, a, room, &out->a) &&
+         fill_value(kernel, 0, space->b, b, room, &out->b);
+}
+
 /* ---- warpgroups ---- */
 
 #define GROUP_BITS 2 /* log2 warps */

@@ -59,4 +59,10 @@ int dot_layouts_list(const plan_kernel *kernel, const dot_space *space, const do
 bool dot_layouts_group(const plan_kernel *kernel, const dot_space *space, const dot_room *room,
                        bool swapped, dot_layouts *out);
 
+/* The layouts for one row of D on a GPU, by FMA: of the tile's bits along K in their order the
+ * first are warps, all but one, those behind them lanes, the others registers of both operands. The
+ * lowest bit along N is a warp's, so that a thread's rows of B all begin with a word, or none does.
+ * False where there are too few bits. */
+bool dot_layouts_row(const plan_kernel *kernel, const dot_space *space, dot_layouts *out);
+
 #endif

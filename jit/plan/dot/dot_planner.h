@@ -84,6 +84,10 @@ llrt_status dot_add_split(dot_planner *p, const dot_shape *shape, int narrow, bo
 llrt_status dot_add_whole(dot_planner *p, const dot_shape *shape, int narrow, int64_t most,
                           bool *done);
 
+/* Adds the variant for one row of D, in front of all others, where rows of B are no whole pieces of
+ * 16 bytes. *done: it takes every promised shape. */
+llrt_status dot_add_row(dot_planner *p, bool *done);
+
 /* ---- dot_pitch.c ---- */
 
 /* What operands may be copied as for warpgroups: rows of whole lines along K. */
@@ -104,8 +108,7 @@ llrt_status dot_add_groups(dot_planner *p);
 #define DOT_GATHERED_TILES 6
 llrt_status dot_add_gathered_tile(dot_planner *p, int i);
 /* Adds tiles behind copies of these operands (bit i), as rows of whole lines along K. done: other
- * kernels take what these do not; set where they take every promised shape. NULL: they compete with
- * tiles of warpgroups that multiply operands as they lie. */
+ * kernels take what these do not; set where they take every promised shape. */
 llrt_status dot_add_copied_tiles(dot_planner *p, int copies, bool *done);
 
 /* ---- dot_tiles.c ---- */

@@ -268,6 +268,8 @@ static llrt_status make_all(const op_description *known, const plan_target *targ
   dot_begin_job(known, target, &p.job);
   LLRT_TRY(begin(&p, &copies));
   dot_shape shape = dot_large_tile(&p);
+  LLRT_TRY(dot_add_row(&p, &done));
+  if (done) return LLRT_OK;
   if (p.warpgroups && p.gathered && !p.invariant) LLRT_TRY(add_gathered(&p));
   if (p.warpgroups) return dot_add_groups(&p);
   if (p.invariant && !target->simd_lanes) shape = dot_narrow_tile(&p, 0, MIDDLE_BITS);

@@ -227,6 +227,16 @@
     "from which on copies of operands for warpgroups cost " \
     "less than they gain", \
     "unmeasured, from 1f1e472") \
+  X(int, dot_row_warp_bits, "log2 warps", \
+    "of a block that multiplies one row along K, where rows of B are no whole 16 bytes, half of " \
+    "them along K; 0: by tiles", \
+    "`llrt-bench dot --shapes odd --numbers`: docs/history/odd-pitches.md") \
+  X(int, dot_row_word_bits, "log2 words", \
+    "of a row of B that a thread of such a block has in a turn: more are under way, and more of " \
+    "the last turn lies beyond K", \
+    "`llrt-bench dot --shapes odd --numbers`: docs/history/odd-pitches.md") \
+  X(int, dot_row_bits, "log2 rows of B", "of a thread of such a block: more read A less often", \
+    "`llrt-bench dot --shapes odd --numbers`: docs/history/odd-pitches.md") \
   X(int, packed_dealt_turns, "turns", "of a block at least where turns are dealt", \
     "unmeasured, from ba96306")
 

@@ -2,6 +2,7 @@
 #include "compute_reference.h"
 
 #include "compute_join.h"
+#include "compute_narrow.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -321,8 +322,8 @@ static range inner(const reference *r, const expr_node *node, const int64_t *at,
   return computed(range_corners(range_plus, ab, c), type);
 }
 
-/* Node number i, of which the arguments are evaluated. */
-static void run_node(reference *r, int i) {
+/* Node number i, of which the arguments are evaluated; narrow: its value may err (narrow_find). */
+static void run_node(reference *r, int i, bool narrow) {
   const expr_node *node = &r->expr->node[i];
   int64_t n = count_of(r, node->axes), at[AXES];
   bool scans = expr_row_of(node->op)->family == EXPR_SCAN;
@@ -337,15 +338,18 @@ static void run_node(reference *r, int i) {
     else if (node->reduced) *out = joined(r, node, at);
     else *out = inner(r, node, at, r->computes[i]);
     *out = one_zero(*out, r->computes[i]);
+    if (narrow && r->computes[i] == SINGLE) *out = narrow_range(node->op, *out);
   }
 }
 
 void reference_run(reference *r) {
+  bool narrow[LLRT_EXPR_MAX_NODES];
+  narrow_find(r, narrow);
   for (int i = 0; i < r->expr->n_nodes; i++) {
     int64_t n = count_of(r, r->expr->node[i].axes);
     r->computes[i] = type_of(r, &r->expr->node[i]);
     r->value[i] = malloc((size_t)(n ? n : 1) * sizeof *r->value[i]);
-    run_node(r, i);
+    run_node(r, i, narrow[i]);
   }
 }
 

@@ -307,6 +307,15 @@ static LLVMValueRef nvptx_multiply_pair(emitter *e, llrt_dtype type, LLVMValueRe
                         e->i32, args, single ? 2 : 3);
 }
 
+static LLVMValueRef nvptx_extreme_pair(emitter *e, llrt_dtype type, bool least, LLVMValueRef a,
+                                       LLVMValueRef b) {
+  LLVMValueRef args[] = {a, b};
+  char text[40];
+  snprintf(text, sizeof text, "%s.NaN.%s $0, $1, $2;", least ? "min" : "max",
+           type == LLRT_F16 ? "f16x2" : "bf16x2");
+  return nvptx_assemble(e, NVPTX_PURE, text, "=r,r,r", e->i32, args, 2);
+}
+
 /* A product with 1 that only some lanes make: selects and moves become SEL, of the integer units,
  * whatever they are written as. That no address has its uppermost bit set, ptxas does not know. */
 static LLVMValueRef nvptx_select_by_product(emitter *e, LLVMValueRef condition, LLVMValueRef yes,
@@ -384,6 +393,7 @@ const emit_target_ops emit_ops_nvptx = {
     .unit_share = nvptx_unit_share,
     .meet_warp = nvptx_meet_warp,
     .multiply_pair = nvptx_multiply_pair,
+    .extreme_pair = nvptx_extreme_pair,
     .mask_xor = nvptx_mask_xor,
     .select_by_product = nvptx_select_by_product,
     .blocks = nvptx_blocks,

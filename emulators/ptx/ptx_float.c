@@ -273,6 +273,32 @@ static void real_max(const ptx_op *op, const uint64_t *a, const uint64_t *b, con
   real_extreme(op, false, a, b, r);
 }
 
+static void pair_extreme(const ptx_op *op, bool least, const uint64_t *a, const uint64_t *b,
+                         uint64_t *r) {
+  const emu_format *format = op->type[0]->format;
+  for (int i = 0; i < PTX_LANES; i++) {
+    r[i] = 0;
+    for (int at = 0; at < 32; at += 16) {
+      double x = emu_unpack(format, a[i] >> at & 0xffff),
+             y = emu_unpack(format, b[i] >> at & 0xffff);
+      double z = extreme(x, y, least, op->choice[0] == 1);
+      r[i] |= emu_pack(format, z, EMU_NEAREST, false) << at;
+    }
+  }
+}
+
+static void pair_min(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                     uint64_t *r) {
+  (void)c;
+  pair_extreme(op, true, a, b, r);
+}
+
+static void pair_max(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                     uint64_t *r) {
+  (void)c;
+  pair_extreme(op, false, a, b, r);
+}
+
 REAL(real_neg, REAL_NEG)
 REAL(real_abs, REAL_ABS)
 
@@ -326,6 +352,8 @@ const ptx_form ptx_float_forms[] = {
     REAL_ROW("fma rn %H", "dsss", pair_fma),
     REAL_ROW("min ?NaN %F", "dss", real_min),
     REAL_ROW("max ?NaN %F", "dss", real_max),
+    REAL_ROW("min ?NaN %H", "dss", pair_min),
+    REAL_ROW("max ?NaN %H", "dss", pair_max),
     REAL_ROW("neg %F", "ds", real_neg),
     REAL_ROW("abs %F", "ds", real_abs),
     ROW("setp eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan %F", "dss", real_compare, NULL,

@@ -11,9 +11,9 @@
  *            they are 0 and the dividend.
  * rounding   + - * / fma sqrt rcp are correctly rounded, subnormal numbers are kept, and nothing is
  *            contracted or reordered. Functions of f32 err by at most 2.1 units of the last place
- *            (exp, exp2, and less: log, log2, sin, cos, tanh, erf, sigmoid, rsqrt) or 3 (silu,
- *            gelu); floor, ceil, round (to even) are exact. docs/expressions.md has each over all
- *            bit patterns. exp, exp2, tanh and erf have other bits on NVIDIA's GPUs.
+ *            (exp, exp2; less: log, log2, sin, cos, tanh, erf, sigmoid, rsqrt) or 3 (silu, gelu);
+ *            on NVIDIA's GPUs exp, exp2, tanh, erf have other bits, and what is rounded to 16 bits
+ *            may err by 2^-15 (docs/expressions.md). floor, ceil, round (to even) are exact.
  * casts      Once, where one is written and where an output is stored: as maps do (map.h). e8m0
  *            takes 0 and what is below to 2^-127, what is above to 2^127, negative numbers and NaN
  *            to NaN; it has no 0, so an element that an index does not send is 2^-127.

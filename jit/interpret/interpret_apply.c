@@ -123,7 +123,7 @@ static uint64_t of_one(const plan_step *step, uint64_t a) {
   llrt_dtype type = (llrt_dtype)step->element;
   int64_t x;
   if (step->op == EXPR_CAST) return cast(step, a);
-  if (step->op == EXPR_BITCAST) return a;
+  if (step->op == EXPR_BITCAST || step->op == EXPR_FLIP) return a;
   if (is_real(type)) return code_of(type, function(step->op, real_of(type, a)));
   x = whole_of(type, a);
   if (step->op == EXPR_INVERT) return type == LLRT_BOOL ? a ^ 1 : ~a;
@@ -164,10 +164,11 @@ static uint64_t number_at(const interpreter *in, const plan_step *step, int64_t 
 
 void interpret_apply(interpreter *in, const plan_step *step) {
   const plan_value *out = &in->kernel->value[step->out];
+  int64_t flipped = step->op == EXPR_FLIP ? plan_flipped_registers(in->kernel, step) : 0;
   for (int64_t at = 0; at < interpreter_size(in->kernel, step->out); at++) {
     uint64_t code[3] = {0, 0, 0};
     const int operands[] = {step->in, step->second, step->with};
-    for (int i = 0; i < step->operands; i++) code[i] = operand(in, step, operands[i], at);
+    for (int i = 0; i < step->operands; i++) code[i] = operand(in, step, operands[i], at ^ flipped);
     uint64_t made = step->operands == 0   ? number_at(in, step, at)
                     : step->operands == 1 ? of_one(step, code[0])
                     : step->operands == 2 ? of_two(step, code[0], code[1])

@@ -199,7 +199,8 @@ static combine_pair pair_of(const interpreter *in, const plan_step *step, int ke
                             int64_t at) {
   uint64_t position = step->pairs ? in->value[index][at] : 0;
   if (step->pairs && in->kernel->value[index].bits == 32) position = (uint64_t)(int32_t)position;
-  return (combine_pair){in->value[key][at], (int64_t)position};
+  uint64_t sign = step->sizes ? 1ull << (in->kernel->value[key].bits - 1) : 0;
+  return (combine_pair){in->value[key][at] & ~sign, (int64_t)position};
 }
 
 static void put_pair(interpreter *in, const plan_step *step, combine_pair pair, int64_t at) {

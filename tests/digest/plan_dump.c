@@ -8,7 +8,7 @@
  * renames one keeps its old name in the dump, by NAMED. */
 #define HAS_SIZE(type, size) \
   _Static_assert(sizeof(type) == size, "a new field of " #type " goes into the dump")
-HAS_SIZE(plan_step, 112);
+HAS_SIZE(plan_step, 120);
 HAS_SIZE(plan_map, 64);
 HAS_SIZE(plan_index, 1224);
 HAS_SIZE(plan_panel, 136);
@@ -270,9 +270,9 @@ static void put_step(llrt_text *out, const plan_step *x) {
   NUMBER(bare) NUMBER(by_warps) NUMBER(own) NUMBER(by_value) NUMBER(lazy) NUMBER(box)
   NUMBER(axis) NUMBER(axis_bits)
   NUMBER(with)
-  NUMBER(index_in) NUMBER(index_with) NUMBER(index_out)
+  NUMBER(index_in) NUMBER(index_with) NUMBER(index_out) NUMBER(sizes)
   if (x->kind != PLAN_APPLY) return;
-  NUMBER(op) NUMBER(operands) NUMBER(through) NUMBER(rounding)
+  NUMBER(op) NUMBER(operands) NUMBER(through) NUMBER(rounding) NUMBER(narrow)
   PLAN_NUMBER(number)
 }
 

@@ -246,8 +246,10 @@ struct emitter {
   emit_words value[PLAN_MAX_VALUES];
   const plan_step *lazy[PLAN_MAX_VALUES]; /* by value: the step that makes its words when they are
                                              asked for; NULL: they are there */
-  emit_words prepared[PLAN_MAX_VALUES];   /* by mapped value: its scales as words of pairs */
-  emit_scales scales;                     /* of the last step that read some */
+  uint8_t halves[PLAN_MAX_VALUES]; /* by value of f32: llrt_dtype of the 16-bit floats whose words
+                                      stand for its own (emit_halves.c); 0: its own */
+  emit_words prepared[PLAN_MAX_VALUES]; /* by mapped value: its scales as words of pairs */
+  emit_scales scales;                   /* of the last step that read some */
 
   /* Recursion: a step owns a body of steps, a word is made of words. Set by emit.c, which knows all
    * of them; called by emit_steps and emit_word. */

@@ -110,6 +110,10 @@ typedef struct emit_target_ops {
    * NULL: there is none. */
   LLVMValueRef (*multiply_pair)(emitter *e, llrt_dtype type, LLVMValueRef a, LLVMValueRef b,
                                 LLVMValueRef c);
+  /* The larger or less of words of two f16 or two bf16, each half by itself; NaN where one is.
+   * NULL: plan_target.half_extremes is not set. */
+  LLVMValueRef (*extreme_pair)(emitter *e, llrt_dtype type, bool least, LLVMValueRef a,
+                               LLVMValueRef b);
   /* The address space of a thread's own memory, for what is done rarely; 0: it has none. */
   unsigned own_space;
   /* 2^x and 1 / x of f32 by a table, within two units of the last place; numbers that are not

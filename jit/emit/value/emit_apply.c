@@ -56,7 +56,7 @@ static LLVMValueRef spread_lanes(const applier *a, const plan_value *in, LLVMVal
 static LLVMValueRef operand(const applier *a, int value, int register_) {
   const plan_value *in = &a->e->kernel->value[value], *out = &a->e->kernel->value[a->step->out];
   uint64_t own = plan_reduced_register(out, in, (uint64_t)register_);
-  return spread_lanes(a, in, a->e->value[value][own]);
+  return spread_lanes(a, in, emit_register(a->e, value, (int)own));
 }
 
 /* ---- numbers ---- */
@@ -286,6 +286,32 @@ static bool is_beyond(const plan_kernel *kernel, const plan_value *value, int wo
   return false;
 }
 
+/* Operands of the words that are made. */
+typedef struct dividends {
+  const applier *a;
+  const int *word;
+} dividends;
+
+static LLVMValueRef dividend(const void *from, int i) {
+  const dividends *d = from;
+  return as_number(d->a, operand(d->a, d->a->step->in, d->word[i]));
+}
+
+/* n results; where they may err by more than f32 does, by shorter functions, if the target has
+ * any. */
+static bool functions(const dividends *from, int n, LLVMValueRef *made) {
+  emitter *e = from->a->e;
+  const plan_step *step = from->a->step;
+  LLVMValueRef x[EMIT_MAX_REGISTERS];
+  for (int i = 0; i < n; i++) x[i] = dividend(from, i);
+  bool short_ones = step->narrow && n > 0;
+  for (int i = 0; i < n && short_ones; i++) {
+    made[i] = emit_narrow_function(e, step->op, x[i]);
+    short_ones = made[i] != NULL;
+  }
+  return short_ones || emit_functions(e, step->op, n, x, made);
+}
+
 /* Quotients by few numbers, and functions, of all words at once; false, and nothing is emitted,
  * where each is made by itself. */
 static bool apply_to_all(const applier *a) {
@@ -293,24 +319,34 @@ static bool apply_to_all(const applier *a) {
   const plan_step *step = a->step;
   const plan_value *out = &e->kernel->value[step->out], *by = &e->kernel->value[step->second];
   int n_divisors = emit_word_count(by), divisor[EMIT_MAX_REGISTERS], word[EMIT_MAX_REGISTERS];
-  LLVMValueRef x[EMIT_MAX_REGISTERS], y[EMIT_MAX_REGISTERS], made[EMIT_MAX_REGISTERS];
+  LLVMValueRef y[EMIT_MAX_REGISTERS], made[EMIT_MAX_REGISTERS];
+  dividends from = {.a = a, .word = word};
   bool divides = step->op == EXPR_DIVIDE;
   int n = 0;
   if (emit_is_host(e) || a->from != LLRT_F32 || a->type != LLRT_F32) return false;
   if (!divides && step->operands != 1) return false;
   for (int i = 0; i < emit_word_count(out); i++)
     if (!is_beyond(e->kernel, out, i)) word[n++] = i;
-  for (int i = 0; i < n; i++) x[i] = as_number(a, operand(a, step->in, word[i]));
-  for (int i = 0; i < n_divisors && divides; i++) y[i] = as_number(a, e->value[step->second][i]);
+  for (int i = 0; i < n_divisors && divides; i++)
+    y[i] = as_number(a, emit_register(e, step->second, i));
   for (int i = 0; i < n && divides; i++)
     divisor[i] = (int)plan_reduced_register(out, by, (uint64_t)word[i]);
-  if (divides ? !emit_quotients(e, step, n, x, n_divisors, y, divisor, made)
-              : !emit_functions(e, step->op, n, x, made))
+  if (divides ? !emit_quotients(e, step, n, dividend, &from, n_divisors, y, divisor, made)
+              : !functions(&from, n, made))
     return false;
   for (int i = 0; i < emit_word_count(out); i++) e->value[step->out][i] = LLVMConstNull(a->out);
   for (int i = 0; i < n; i++)
     e->value[step->out][word[i]] = LLVMBuildBitCast(a->b, made[i], a->out, "");
   return true;
+}
+
+/* The operand's registers in another order. */
+static void flip(const applier *a) {
+  const plan_step *step = a->step;
+  const plan_value *out = &a->e->kernel->value[step->out];
+  int mask = plan_flipped_registers(a->e->kernel, step);
+  for (int i = 0; i < emit_word_count(out); i++)
+    a->e->value[step->out][i] = emit_register(a->e, step->in, i ^ mask);
 }
 
 void emit_apply_step(emitter *e, const plan_step *step) {
@@ -323,6 +359,10 @@ void emit_apply_step(emitter *e, const plan_step *step) {
                .type = (llrt_dtype)step->type};
   if (step->op == EXPR_POSITION) {
     emit_positions_along(e, step->out, step->axis);
+    return;
+  }
+  if (step->op == EXPR_FLIP) {
+    flip(&a);
     return;
   }
   if (apply_to_all(&a)) return;

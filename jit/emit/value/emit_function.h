@@ -13,6 +13,14 @@ LLVMValueRef emit_function(emitter *e, int op, LLVMValueRef x);
 /* e^x of f32, x at most 0, as what it adds to 1 (plan_step.coarse). */
 LLVMValueRef emit_exp_added(emitter *e, LLVMValueRef x);
 
+/* ---- emit_narrow.c ---- */
+
+/* op of x, an f32, within PROGRAM_NARROW_ERROR; NULL: it has no form shorter than emit_function's.
+ */
+LLVMValueRef emit_narrow_function(emitter *e, int op, LLVMValueRef x);
+/* 1 / y of a dividend that errs so, y 1 or more; NULL likewise. */
+LLVMValueRef emit_narrow_inverse(emitter *e, LLVMValueRef y);
+
 /* ---- emit_quotient.c: rounded correctly ---- */
 
 /* a / x of numbers of f32 or f64, or vectors of such. */

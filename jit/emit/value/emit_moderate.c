@@ -28,13 +28,20 @@
 typedef struct two_ways {
   emitter *e;
   int n, op;
-  const LLVMValueRef *x, *y; /* y: of quotients, number divisor[i] for x[i] */
-  const int *divisor;        /* NULL: of functions, which have no y */
+  const LLVMValueRef *x; /* NULL: `dividend` makes each where it is wanted */
+  emit_dividend *dividend;
+  const void *from;
+  const LLVMValueRef *y; /* of quotients, number divisor[i] for x[i] */
+  const int *divisor;    /* NULL: of functions, which have no y */
   int n_divisors;
   LLVMValueRef r[EMIT_MAX_REGISTERS], minus_r[EMIT_MAX_REGISTERS]; /* 1 / y, and its negative */
 } two_ways;
 
 typedef LLVMValueRef make_one(const two_ways *w, int i);
+
+static LLVMValueRef number_of(const two_ways *w, int i) {
+  return w->x ? w->x[i] : w->dividend(w->from, i);
+}
 
 static LLVMValueRef real(const emitter *e, double x) {
   return LLVMConstReal(LLVMFloatTypeInContext(e->context), x);
@@ -92,7 +99,7 @@ static LLVMBasicBlockRef make_by_turns(const two_ways *w, make_one *make, LLVMBa
   LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i32, "turn");
   LLVMAddIncoming(turn, &zero, &at, 1);
   for (int i = 0; i < w->n; i++) {
-    LLVMValueRef x = w->x[i];
+    LLVMValueRef x = number_of(w, i);
     carried[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(x), "");
     LLVMAddIncoming(carried[i], &x, &at, 1);
   }
@@ -195,7 +202,9 @@ static LLVMBasicBlockRef make_in_memory(const two_ways *w, make_one *make, LLVMB
   LLVMPositionBuilderAtEnd(e->builder, at);
   numbers = own_memory(e, w->n);
   if (w->n_divisors > 1) divisors = own_memory(e, w->n);
-  store_all_own(e, numbers, w->n, w->x, NULL);
+  LLVMValueRef all[EMIT_MAX_REGISTERS];
+  for (int i = 0; i < w->n; i++) all[i] = number_of(w, i);
+  store_all_own(e, numbers, w->n, all, NULL);
   if (divisors) store_all_own(e, divisors, w->n, w->y, w->divisor);
   LLVMBuildBr(e->builder, body);
   LLVMPositionBuilderAtEnd(e->builder, body);
@@ -256,14 +265,16 @@ static LLVMValueRef are_large(const two_ways *w, bool positive) {
   const emitter *e = w->e;
   const int64_t least = ((int64_t)(ilogb(LEAST_X) + 127) << (positive ? 23 : 24)) - 1;
   LLVMValueRef low = NULL;
-  for (int i = 0; i < w->n; i++) low = joined(e, "llvm.umin", low, order_of(e, w->x[i], positive));
+  for (int i = 0; i < w->n; i++)
+    low = joined(e, "llvm.umin", low, order_of(e, number_of(w, i), positive));
   return LLVMBuildICmp(e->builder, LLVMIntUGE, low, emit_i32(e, least), "");
 }
 
 /* Whether no |x| is above MOST_X. NaN is not: its quotient is one. */
 static LLVMValueRef are_small(const two_ways *w) {
   LLVMValueRef high = NULL;
-  for (int i = 0; i < w->n; i++) high = joined(w->e, "llvm.maxnum", high, size_of(w->e, w->x[i]));
+  for (int i = 0; i < w->n; i++)
+    high = joined(w->e, "llvm.maxnum", high, size_of(w->e, number_of(w, i)));
   return at_most(w->e, LLVMRealULE, high, MOST_X);
 }
 
@@ -284,16 +295,16 @@ static LLVMValueRef is_moderate_divisor(const emitter *e, LLVMValueRef y) {
 /* The signs are such that quotients of -0 are -0. */
 static LLVMValueRef short_quotient(const two_ways *w, int i) {
   LLVMBuilderRef b = w->e->builder;
-  LLVMValueRef y = w->y[w->divisor[i]], r = w->r[w->divisor[i]];
-  LLVMValueRef q = LLVMBuildFMul(b, w->x[i], r, "");
-  LLVMValueRef over[3] = {y, q, LLVMBuildFNeg(b, w->x[i], "")};
+  LLVMValueRef y = w->y[w->divisor[i]], r = w->r[w->divisor[i]], x = number_of(w, i);
+  LLVMValueRef q = LLVMBuildFMul(b, x, r, "");
+  LLVMValueRef over[3] = {y, q, LLVMBuildFNeg(b, x, "")};
   LLVMValueRef m = call(w->e, "llvm.fma", over, 3);
   LLVMValueRef back[3] = {m, w->minus_r[w->divisor[i]], q};
   return call(w->e, "llvm.fma", back, 3);
 }
 
 static LLVMValueRef quotient(const two_ways *w, int i) {
-  return emit_quotient(w->e, w->x[i], w->y[w->divisor[i]]);
+  return emit_quotient(w->e, number_of(w, i), w->y[w->divisor[i]]);
 }
 
 /* 1 / y of a power of two from 2^-127 to 2^127: the exponent's negative. That of 2^-127, which is
@@ -309,21 +320,30 @@ static LLVMValueRef inverse_of_power(const emitter *e, LLVMValueRef y) {
   return LLVMBuildSelect(b, LLVMBuildFCmp(b, LLVMRealUNO, y, y, ""), y, inverse, "");
 }
 
-/* By powers of two: their inverses are exact, and a product is rounded once, whatever it is. */
-static void divide_by_powers(two_ways *w, LLVMValueRef *made) {
+/* By powers of two: their inverses are exact, and a product is rounded once, whatever it is. By
+ * others of quotients that may err: the table's inverses. False: there is no table. */
+static bool divide_by_products(two_ways *w, bool powers, LLVMValueRef *made) {
   LLVMBuilderRef b = w->e->builder;
-  for (int i = 0; i < w->n_divisors; i++) w->r[i] = inverse_of_power(w->e, w->y[i]);
-  for (int i = 0; i < w->n; i++) made[i] = LLVMBuildFMul(b, w->x[i], w->r[w->divisor[i]], "");
+  for (int i = 0; i < w->n_divisors; i++) {
+    w->r[i] = powers ? inverse_of_power(w->e, w->y[i]) : emit_narrow_inverse(w->e, w->y[i]);
+    if (!w->r[i]) return false;
+  }
+  for (int i = 0; i < w->n; i++)
+    made[i] = LLVMBuildFMul(b, number_of(w, i), w->r[w->divisor[i]], "");
+  return true;
 }
 
-bool emit_quotients(emitter *e, const plan_step *step, int n, const LLVMValueRef *x, int n_divisors,
-                    const LLVMValueRef *y, const int *divisor, LLVMValueRef *made) {
-  two_ways w = {.e = e, .n = n, .x = x, .y = y, .divisor = divisor, .n_divisors = n_divisors};
+bool emit_quotients(emitter *e, const plan_step *step, int n, emit_dividend *x, const void *from,
+                    int n_divisors, const LLVMValueRef *y, const int *divisor, LLVMValueRef *made) {
+  two_ways w = {.e = e,
+                .n = n,
+                .dividend = x,
+                .from = from,
+                .y = y,
+                .divisor = divisor,
+                .n_divisors = n_divisors};
   if (emit_is_host(e) || n < MANY * n_divisors) return false;
-  if (step->power) {
-    divide_by_powers(&w, made);
-    return true;
-  }
+  if ((step->power || step->narrow) && divide_by_products(&w, step->power, made)) return true;
   LLVMValueRef moderate = are_moderate(&w, step);
   for (int i = 0; i < n_divisors; i++) {
     w.r[i] = emit_moderate_inverse(e, y[i]);

@@ -93,6 +93,10 @@ static emit_pair fold_tree(emitter *e, const plan_step *step, const int *bit, in
 
 void emit_fold_step(emitter *e, const plan_step *step) {
   const plan_value *in = &e->kernel->value[step->in], *out = &e->kernel->value[step->out];
+  if (plan_folds_halves(step)) {
+    emit_fold_halves(e, step);
+    return;
+  }
   int bit[LLRT_MAX_BITS];
   int n = plan_fold_bits(in, PLAN_REGISTER, out->layout.out[0].bits, bit);
   uint64_t folded = 0;

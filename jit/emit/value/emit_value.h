@@ -10,10 +10,15 @@
 void emit_registers_step(emitter *e, const plan_step *step); /* registers.c */
 void emit_shuffle_step(emitter *e, const plan_step *step);   /* emit_shuffle.c */
 void emit_map_step(emitter *e, const plan_step *step);       /* emit_map.c */
-void emit_gather_step(emitter *e, const plan_step *step);    /* emit_gather.c */
-void emit_fill_step(emitter *e, const plan_step *step);      /* emit_reduce.c */
+/* emit_halves.c: a cast that leaves its elements in their words; false: it does not. Register
+ * `number` of a value of one element a word, taken out of them where they are there. */
+bool emit_keep_halves(emitter *e, const plan_step *step, const plan_map *map);
+LLVMValueRef emit_register(emitter *e, int value, int number);
+void emit_gather_step(emitter *e, const plan_step *step); /* emit_gather.c */
+void emit_fill_step(emitter *e, const plan_step *step);   /* emit_reduce.c */
 void emit_join_step(emitter *e, const plan_step *step);
 void emit_fold_step(emitter *e, const plan_step *step);
+void emit_fold_halves(emitter *e, const plan_step *step); /* emit_fold_halves.c */
 void emit_fold_lanes_step(emitter *e, const plan_step *step);
 void emit_spread_step(emitter *e, const plan_step *step);
 void emit_position_step(emitter *e, const plan_step *step);
@@ -41,9 +46,10 @@ void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMVa
 /* ---- emit_moderate.c: of f32, scalars; false, and nothing is emitted, on the host and of few ----
  */
 
-/* made[i] = x[i] / y[divisor[i]], rounded correctly, i < n; step: says what is known of x. */
-bool emit_quotients(emitter *e, const plan_step *step, int n, const LLVMValueRef *x, int n_divisors,
-                    const LLVMValueRef *y, const int *divisor, LLVMValueRef *made);
+/* made[i] = x(from, i) / y[divisor[i]], rounded correctly, i < n; step: says what is known of x. */
+typedef LLVMValueRef emit_dividend(const void *from, int i);
+bool emit_quotients(emitter *e, const plan_step *step, int n, emit_dividend *x, const void *from,
+                    int n_divisors, const LLVMValueRef *y, const int *divisor, LLVMValueRef *made);
 /* made[i] = op(x[i]), an expr_operator of one number, as emit_function makes it. */
 bool emit_functions(emitter *e, int op, int n, const LLVMValueRef *x, LLVMValueRef *made);
 

@@ -35,11 +35,15 @@ typedef struct reduce_value {
   bool pairs;
   llrt_dtype index; /* of positions */
   int key, at;      /* numbers of values; `at`: positions */
+  bool sizes;       /* of f16 and bf16: of their magnitudes */
 } reduce_value;
 
 /* Appends steps that join elements of a thread until the tile has so many bits: PLAN_FOLD. ordered:
  * of pairs, positions rise with coordinates. */
 llrt_status reduce_fold(draft *d, reduce_value *value, int tile_bits, bool ordered);
+
+/* The first step of reduce_block: what each thread joins of its own. */
+llrt_status reduce_threads(draft *d, reduce_value *value, int kept);
 
 /* Appends the in-block reduction to `kept` tile bits: registers, lanes, then warps through shared
  * memory. Precondition: every column of the value lies in the kept bits or in the others, and of

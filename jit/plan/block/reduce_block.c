@@ -19,6 +19,7 @@ static plan_step combining(const reduce_value *value, plan_step_kind kind) {
                      .combiner = (uint8_t)value->op,
                      .type = (uint8_t)value->type,
                      .pairs = value->pairs,
+                     .sizes = value->sizes,
                      .in = (uint8_t)value->key,
                      .index_in = (uint8_t)value->at};
 }
@@ -49,6 +50,8 @@ llrt_status reduce_fold(draft *d, reduce_value *value, int tile_bits, bool order
   plan_value out;
   if (!reaches_beyond(&in, PLAN_REGISTER, tile_bits)) return LLRT_OK;
   LLRT_TRY(plan_fold_laid_out(d->kernel, &in, tile_bits, in.bits, &out));
+  bool stays = plan_value_columns(&in, PLAN_REGISTER)[0] >> tile_bits == 0;
+  if (stays) out.word = in.word;
   return join_step(d, value, PLAN_FOLD, &out, ordered);
 }
 
@@ -117,10 +120,16 @@ static llrt_status through_shared(draft *d, reduce_value *value, int kept, bool 
   return draft_exchange(d, value->at, &target, &value->at);
 }
 
-llrt_status reduce_block(draft *d, reduce_value *value, int kept, bool spread) {
+llrt_status reduce_threads(draft *d, reduce_value *value, int kept) {
   const plan_value in = d->kernel->value[value->key];
   int warps = count_beyond(&in, PLAN_WARP, kept), lanes = count_beyond(&in, PLAN_LANE, kept);
-  LLRT_TRY(reduce_fold(d, value, kept + warps + lanes, false));
+  return reduce_fold(d, value, kept + warps + lanes, false);
+}
+
+llrt_status reduce_block(draft *d, reduce_value *value, int kept, bool spread) {
+  const plan_value in = d->kernel->value[value->key];
+  int warps = count_beyond(&in, PLAN_WARP, kept);
+  LLRT_TRY(reduce_threads(d, value, kept));
   LLRT_TRY(fold_lanes(d, value, kept + warps));
   if (warps == 0) return LLRT_OK;
   LLRT_TRY(through_shared(d, value, kept, spread));

@@ -62,8 +62,8 @@ static void print_positions(const plan_kernel *kernel, llrt_text *text) {
 
 /* Elements joined: those of a value with another's, in a thread, across lanes. */
 static void print_join(const plan_step *step, llrt_text *text) {
-  llrt_text_add(text, "%s in %s: ", combine_name(step->combiner),
-                llrt_dtype_name((llrt_dtype)step->type));
+  llrt_text_add(text, "%s in %s: %s", combine_name(step->combiner),
+                llrt_dtype_name((llrt_dtype)step->type), step->sizes ? "sizes of " : "");
   print_pair(step, step->in, step->index_in, text);
   if (step->kind == PLAN_JOIN) llrt_text_add(text, " with ");
   if (step->kind == PLAN_JOIN) print_pair(step, step->with, step->index_with, text);
@@ -88,6 +88,7 @@ static void print_apply(const plan_kernel *kernel, const plan_step *step, llrt_t
   const char *name = step->op == EXPR_NUMBER     ? "number "
                      : step->op == EXPR_POSITION ? "position along axis "
                      : step->op == EXPR_CAST     ? "cast"
+                     : step->op == EXPR_FLIP     ? "flip"
                                                  : expr_row_of(step->op)->text;
   llrt_text_add(text, "%s", name);
   if (step->op == EXPR_NUMBER) plan_print_number(kernel, &step->number, text);

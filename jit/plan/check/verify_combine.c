@@ -20,8 +20,9 @@ static bool same_layout(const plan_kernel *kernel, int a, int b) {
 static llrt_status check_pair(const plan_kernel *kernel, int at, int key, int index) {
   const plan_step *step = &kernel->step[at];
   CHECK(key < kernel->n_values, "step %d: value %d", at, key);
+  bool halves = plan_folds_halves(step);
   CHECK(kernel->value[key].bits == llrt_dtype_bits((llrt_dtype)step->type) &&
-            !kernel->value[key].word,
+            (halves || !kernel->value[key].word),
         "step %d: v%d has not the type that is joined", at, key);
   if (!step->pairs) return LLRT_OK;
   CHECK(index < kernel->n_values && same_layout(kernel, key, index) && !kernel->value[index].word,
@@ -39,11 +40,25 @@ static llrt_status check_combine(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* Extremes of 16-bit floats: two in a word of in, and of out where the lowest register stays. */
+static llrt_status check_halves(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  const plan_value *in = &kernel->value[step->in], *out = &kernel->value[step->out];
+  bool stays = plan_value_columns(in, PLAN_REGISTER)[0] >> out->layout.out[0].bits == 0;
+  CHECK(kernel->target.half_extremes && !step->pairs && in->word == 1 && out->word == stays,
+        "step %d: halves of words", at);
+  CHECK(step->combiner == LLRT_COMBINE_MIN || step->combiner == LLRT_COMBINE_MAX,
+        "step %d: halves that are no extremes", at);
+  return LLRT_OK;
+}
+
 /* Each column lies in out's tile or beyond; those beyond are of the dim that is folded, pure. */
 static llrt_status check_fold(const plan_kernel *kernel, int at, plan_dim dim) {
   const plan_step *step = &kernel->step[at];
   LLRT_TRY(check_pair(kernel, at, step->in, step->index_in));
   LLRT_TRY(check_pair(kernel, at, step->out, step->index_out));
+  if (plan_folds_halves(step)) LLRT_TRY(check_halves(kernel, at));
+  CHECK(!step->sizes || plan_folds_halves(step), "step %d: sizes", at);
   const plan_value *in = &kernel->value[step->in], *out = &kernel->value[step->out];
   int tile = out->layout.out[0].bits;
   plan_value wanted;
@@ -197,6 +212,15 @@ static llrt_status check_operand(const plan_kernel *kernel, int at, int operand)
   return LLRT_OK;
 }
 
+/* Whether registers, and nothing else, move these bits of the tile. */
+static bool in_registers(const plan_value *value, uint64_t bits) {
+  uint64_t moved[2] = {0, 0};
+  for (plan_dim d = PLAN_REGISTER; d <= PLAN_ITERATION; d++)
+    for (int i = 0; i < plan_value_bits(value, d); i++)
+      moved[d != PLAN_REGISTER] |= plan_value_columns(value, d)[i];
+  return bits && !value->reduced && !(bits & ~moved[0]) && !(bits & moved[1]);
+}
+
 static llrt_status check_apply(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   const plan_value *out = &kernel->value[step->out];
@@ -207,6 +231,10 @@ static llrt_status check_apply(const plan_kernel *kernel, int at) {
         step->out);
   CHECK(!kernel->flat && step->number.arg < kernel->launch.n_args, "step %d: no number", at);
   for (int i = 0; i < step->operands; i++) LLRT_TRY(check_operand(kernel, at, operands[i]));
+  CHECK(step->op != EXPR_FLIP ||
+            (!kernel->target.simd_lanes && in_registers(out, (uint64_t)step->number.value) &&
+             same_layout(kernel, step->in, step->out)),
+        "step %d: backwards along what no thread has", at);
   return LLRT_OK;
 }
 

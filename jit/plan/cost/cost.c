@@ -337,7 +337,7 @@ static void count_joins(const plan_kernel *kernel, const plan_step *step, plan_c
       left = 1 << plan_value_bits(out, PLAN_REGISTER);
   int bit[LLRT_MAX_BITS];
   if (step->kind == PLAN_JOIN) cost->combined += left;
-  if (step->kind == PLAN_FOLD) cost->combined += registers - left;
+  if (step->kind == PLAN_FOLD) cost->combined += (registers - left) >> in->word;
   if (step->kind != PLAN_FOLD_LANES) return;
   int rounds = plan_fold_bits(in, PLAN_LANE, out->layout.out[0].bits, bit);
   int words = in->bits == 64 ? 2 : 1;

@@ -18,6 +18,10 @@ int plan_fold_bits(const plan_value *in, plan_dim dim, int tile_bits, int bit[LL
   return n;
 }
 
+bool plan_folds_halves(const plan_step *step) {
+  return step->kind == PLAN_FOLD && llrt_dtype_bits((llrt_dtype)step->type) == 16;
+}
+
 bool plan_folds_at_once(const plan_kernel *kernel, const plan_step *step) {
   const plan_value *in = &kernel->value[step->in];
   int bit[LLRT_MAX_BITS], copies = 0;

@@ -12,6 +12,9 @@ llrt_status plan_fold_laid_out(const plan_kernel *kernel, const plan_value *in, 
 /* The register bits of a value whose columns lie beyond `tile_bits`, lowest column first. */
 int plan_fold_bits(const plan_value *in, plan_dim dim, int tile_bits, int bit[LLRT_MAX_BITS]);
 
+/* Whether a PLAN_FOLD step joins words of two 16-bit floats. */
+bool plan_folds_halves(const plan_step *step);
+
 /* Whether a PLAN_FOLD_LANES step is one instruction a register (target.fold_lanes): integers of 32
  * bits across all lanes of a warp, of which some may hold copies where joining these changes
  * nothing. */

@@ -173,3 +173,13 @@ void plan_drop_iterations(plan_value *value, int n) {
   memset(&layout->column[at + left], 0, (size_t)n * sizeof *layout->column);
   layout->in[PLAN_ITERATION].bits = (uint8_t)left;
 }
+
+int plan_flipped_registers(const plan_kernel *kernel, const plan_step *step) {
+  plan_value spread;
+  int mask = 0;
+  plan_value_spread(kernel, &kernel->value[step->out], &spread);
+  for (int i = 0; i < plan_value_bits(&spread, PLAN_REGISTER); i++)
+    if (plan_value_columns(&spread, PLAN_REGISTER)[i] & (uint64_t)step->number.value)
+      mask |= 1 << i;
+  return mask;
+}

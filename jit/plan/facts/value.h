@@ -60,4 +60,7 @@ typedef struct plan_register_source {
 } plan_register_source;
 plan_register_source plan_register_of(const plan_value *in, const plan_value *out, int index);
 
+/* Of PLAN_APPLY of FLIP: the bits of a register's number that are turned over. */
+int plan_flipped_registers(const plan_kernel *kernel, const plan_step *step);
+
 #endif

@@ -193,7 +193,9 @@ typedef enum plan_step_kind {
               */
   PLAN_JOIN, /* out = in joined with `with`, element by element */
   PLAN_FOLD, /* out = in, elements of a thread whose coordinates agree in out's tile bits joined: a
-                tree, lowest of the other bits first. Lanes and warps stay */
+                tree, lowest of the other bits first. Lanes and warps stay. MIN and MAX of f16 and
+                bf16 (GPU, plan_target.half_extremes): two of in a word, of out where in's lowest
+                register stays */
   PLAN_FOLD_LANES, /* the same across the lanes of a warp: all hold the result (host: the first
                       ones) */
   PLAN_SPREAD,   /* out = in, of whose registers every lane keeps part: out's lanes that hold copies
@@ -347,6 +349,10 @@ typedef struct plan_step {
                        `in` is */
   bool coarse;      /* APPLY of DIVIDE: of quotients below 2^-30 only the sign counts. Of EXP: `in`
                        is not above 0, and only what the power adds to 1 counts */
+  bool sizes;       /* FOLD of f16 and bf16: their magnitudes are joined */
+  bool narrow;      /* APPLY of EXP, EXP2, SIGMOID, SILU, GELU: may err by PROGRAM_NARROW_ERROR
+                       (expression/program_narrow.h). Of DIVIDE: `in` may, and so may the quotient;
+                       `second` is 1 or more */
   plan_number number; /* APPLY of NUMBER: its code, in type `type` */
 } plan_step;
 

@@ -6,8 +6,10 @@
  *   rows_pads.c    what lies beyond a shape in a padded output
  *   rows_words.c   bits of an output's words that are permuted
  *   rows_reduce.c  joins along axes: in the block, or walked
+ *   rows_halves.c  extremes of 16-bit floats, two in a word
  *   rows_keep.c    tensors of walked rows that stay in shared memory from walk to walk
  *   rows_online.c  a walked row's maximum and sum of exponentials in one walk
+ *   rows_flip.c    values backwards along an axis that each thread has
  *   rows_scan.c    scans along axes, in the block or from turn to turn
  *   rows_nodes.c   a program's nodes as steps
  *   rows_kernel.c  the kernel
@@ -42,12 +44,14 @@ typedef struct rows {
   uint64_t of_axis[LLRT_MAX_RANK]; /* tile bits of an axis's digits */
   plan_order along[LLRT_MAX_RANK]; /* the same, lowest positions first */
   vector_list held[3];             /* tile bits of registers, lanes, warps */
+  int elements;                    /* of a thread, but for those beyond the end of its rows */
   int value[PROGRAM_MAX_NODES];    /* by node; ROWS_NONE: not made, or of a turn that is over */
   int loaded[PROGRAM_MAX_NODES];   /* of tensors, likewise: the elements as they were in memory */
   int kept[PROGRAM_MAX_NODES];     /* of tensors that walks share: the ring of their turns */
   bool is_kept[PROGRAM_MAX_NODES]; /* a walk has filled it */
   int carried[PROGRAM_MAX_NODES];  /* of scans in the open walk: what stands before the turn */
   int first[PROGRAM_MAX_NODES];    /* likewise, before the first turn */
+  bool narrow[PROGRAM_MAX_NODES];  /* program_find_narrow */
 } rows;
 
 /* plan_make for LLRT_OP_COMPUTE. */
@@ -84,6 +88,8 @@ llrt_status rows_number(rows *r, llrt_dtype type, plan_number code, int *number)
 /* rows_kernel.c: how many tensors differ from row to row, and are loaded before anything waits;
  * node (room for each node, or NULL): their nodes. */
 int rows_loaded_first(const rows *r, int *node);
+/* rows_kernel.c: how many are the same for several rows. */
+int rows_count_weights(const rows *r);
 
 /* rows_access.c: the layout in which threads load a tensor. */
 llrt_status rows_tensor_value(rows *r, int tensor, plan_value *value);
@@ -134,6 +140,10 @@ int rows_kept_vector(const rows *r, const plan_value *value);
 bool rows_overhang(const rows *r, int axis);
 /* rows_reduce.c: node number `node`, a reduction of value `in`, in the block. */
 llrt_status rows_reduce(rows *r, int node, int in, int *out);
+/* rows_halves.c: whether node number `node` is an extreme, in the block, of 16-bit floats as they
+ * are loaded, or of their sizes; its value. */
+bool rows_joins_halves(rows *r, int node);
+llrt_status rows_reduce_halves(rows *r, int node, int *out);
 /* The same, of a value that `make` makes in each turn of a walk. */
 llrt_status rows_walk_reduce(rows *r, int node, int *out);
 
@@ -147,6 +157,13 @@ llrt_status rows_leave_out(rows *r, const program_node *node, int *value);
 /* The same elements under another number, as a value of its own tile (reduced: 0), or of the
  * kernel's again. */
 llrt_status rows_renamed(rows *r, int value, uint64_t reduced, int *number);
+/* The axes of a reduction that are group g's, but for those of the group inside it. */
+static inline uint8_t rows_part_of(const rows *r, const program_node *node, int g) {
+  uint8_t inside = g > 0 ? r->group[g - 1] : 0;
+  return node->reduced & r->group[g] & (uint8_t)~inside;
+}
+/* Joins what the reduction takes along its axes but for those of `done`. */
+llrt_status rows_join_groups(rows *r, const program_node *node, uint8_t done, int *value);
 /* A joined value as one of the kernel's tile, laid out as all that varies along bits `left`. */
 llrt_status rows_end_join(rows *r, const reduce_value *value, uint64_t left, int *out);
 /* The layout that elements of a turn have once each thread has joined its own; *fold: log2 of it.
@@ -180,6 +197,11 @@ llrt_status rows_fetch_for(rows *r, int node);
 void rows_load_early(rows *r, int walk);
 /* Closes that walk, of whose turns warps may leave the last one out if nothing makes them meet. */
 void rows_close_walk(rows *r, int walk);
+/* rows_flip.c: a node, made or a tensor's, of which `node` is the value backwards along an axis
+ * that each thread has whole, resident; *bits: the axis's tile bits. Else ROWS_NONE. */
+int rows_flip_of(const rows *r, int node, uint64_t *bits);
+/* The value of that node in the other's order. */
+llrt_status rows_flip(rows *r, int node, int of, uint64_t bits, int *value);
 /* Makes what turns need of the node that no turn changes. */
 llrt_status rows_prepare(rows *r, int node);
 /* Whether the node's value differs from turn to turn. */

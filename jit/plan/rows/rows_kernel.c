@@ -6,6 +6,7 @@
 #include "base/bits.h"
 #include "base/memory.h"
 #include "base/status.h"
+#include "expression/program_narrow.h"
 #include "jit/plan/facts/access.h"
 #include "jit/plan/facts/buffer_use.h"
 
@@ -142,7 +143,9 @@ int rows_loaded_first(const rows *r, int *node) {
   for (int t = 0; t < program->n_tensors; t++) all |= program->tensor[t].axes;
   for (int i = 0; i < program->n_nodes; i++) {
     uint32_t own = program->node[i].axes | program->reduced;
+    uint64_t bits;
     if (program->node[i].op != EXPR_TENSOR || (all & ~own) || rows_walks(r, i)) continue;
+    if (rows_flip_of(r, i, &bits) != ROWS_NONE) continue;
     if (node) node[n] = i;
     n++;
   }
@@ -236,45 +239,53 @@ static bool may_turn(const op_description *desc) {
   return may;
 }
 
-/* How many tensors are the same for all rows. */
-static int count_weights(const rows *r) {
+int rows_count_weights(const rows *r) {
+  uint64_t bits;
   int n = 0;
-  for (int t = 0; t < r->program->n_tensors; t++) n += !r->program->tensor[t].output;
+  for (int i = 0; i < r->program->n_nodes; i++)
+    n += r->program->node[i].op == EXPR_TENSOR && rows_flip_of(r, i, &bits) == ROWS_NONE;
   return n - rows_loaded_first(r, NULL);
 }
 
-/* Whether a thread of so many blocks has registers for each element that it holds, and a few: one
- * and a half where no weights are loaded and one axis is joined, else two, and a quarter of one for
- * each weight but the first; with fewer ptxas spills. In clusters the rows that are under way are
- * worth that. Threads are dealt registers by eights. */
-static bool have_registers(const rows *r, int blocks) {
-  enum { UNIT_REGISTERS = 1 << 16, DEALT = 8, OTHERS = 6 };
-  const plan_kernel *kernel = r->d.kernel;
-  int thread_bits = kernel->lane_bits + kernel->warp_bits, weights = count_weights(r);
-  int elements = 1 << bits_max(r->d.tile_bits - thread_bits, 0);
-  bool few = weights == 0 && bits_count(r->program->reduced) == 1;
-  int quarters = few ? 6 : 7 + bits_max(weights, 1);
-  int registers = (UNIT_REGISTERS >> thread_bits) / blocks;
-  return kernel->cluster_bits || registers - registers % DEALT >= quarters * elements / 4 + OTHERS;
+/* Whether rows wait as they were loaded, two elements in a register: all joins are of halves. */
+static bool waits_in_words(rows *r) {
+  bool all = true;
+  for (int i = 0; i < r->program->n_nodes; i++)
+    if (r->program->node[i].reduced) all &= rows_joins_halves(r, i);
+  return all;
 }
 
-/* Whether no two warps share a row: then rows wait for none, and threads hold few elements. */
-static bool lies_in_warp(const rows *r) {
-  uint64_t row = rows_bits_of(r, r->program->reduced);
-  bool lies = true;
-  for (int i = 0; i < r->held[PLAN_WARP].n; i++) lies &= !(r->held[PLAN_WARP].at[i] & row);
-  return lies;
+/* Whether a thread of so many blocks has registers for each element that it holds, and a few: one
+ * where elements wait in their words, one and a half where no weights are loaded and one axis is
+ * joined, else two, and a quarter of one for each weight but the first; with fewer ptxas spills. In
+ * clusters the rows that are under way are worth that. Threads are dealt registers by eights. */
+static bool have_registers(rows *r, int blocks) {
+  enum { UNIT_REGISTERS = 1 << 16, DEALT = 8, OTHERS = 6, OTHERS_OF_WORDS = 8 };
+  const plan_kernel *kernel = r->d.kernel;
+  int thread_bits = kernel->lane_bits + kernel->warp_bits, weights = rows_count_weights(r);
+  bool few = weights == 0 && bits_count(r->program->reduced) == 1;
+  bool words = waits_in_words(r);
+  int quarters = words ? 4 : few ? 6 : 7 + bits_max(weights, 1);
+  int registers = (UNIT_REGISTERS >> thread_bits) / blocks;
+  int others = words ? OTHERS_OF_WORDS : OTHERS;
+  return kernel->cluster_bits ||
+         registers - registers % DEALT >= quarters * r->elements / 4 + others;
 }
 
 /* Blocks that a multiprocessor has registers for: where a thread has more, fewer rows are under
- * way. Walks that overhang rows have a number of their own (backends). */
-static int blocks_of_unit(const rows *r) {
+ * way. Of fewer elements a thread as many more threads are under way, and half as many more of rows
+ * that wait in words. Walks that overhang rows have
+ * a number of their own (backends). */
+static int blocks_of_unit(rows *r) {
+  enum { USUAL_ELEMENTS = 32, MOST_UNIT_THREADS = 2048 };
   const plan_kernel *kernel = r->d.kernel;
   const plan_tuning *tuning = kernel->target.tuning;
-  int threads = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
-  int wanted = r->program->reduced ? tuning->rows_unit_threads : tuning->rows_flat_unit_threads;
-  if (r->program->reduced && lies_in_warp(r)) return 0;
-  int blocks = (wanted + threads - 1) / threads;
+  int thread_bits = kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits;
+  int wanted = tuning->rows_flat_unit_threads;
+  int usual = tuning->rows_unit_threads + (waits_in_words(r) ? tuning->rows_unit_threads / 2 : 0);
+  if (r->program->reduced)
+    wanted = bits_min(usual * USUAL_ELEMENTS / r->elements, MOST_UNIT_THREADS);
+  int blocks = (wanted + (1 << thread_bits) - 1) >> thread_bits;
   if (!r->resident && !kernel->target.simd_lanes) return r->walk_blocks;
   if (!r->resident || r->turns) return 0;
   while (blocks > 1 && !have_registers(r, blocks)) blocks--;
@@ -341,6 +352,7 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
     r->half = way.half;
     for (int k = 0; k < PROGRAM_MAX_NODES; k++) r->value[k] = r->loaded[k] = r->kept[k] = ROWS_NONE;
     rows_end_scans(r);
+    program_find_narrow(r->program, r->narrow);
     LLRT_TRY(find_groups(r));
     llrt_status status = make_kernel(r, desc, target, options, kernel, &made);
     bool last = !r->turns && !r->clusters; /* else another way may do it */

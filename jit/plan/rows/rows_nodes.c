@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/status.h"
+#include "expression/program_narrow.h"
 #include "expression/program_range.h"
 #include "jit/plan/types/number.h"
 
@@ -15,7 +16,7 @@ llrt_status rows_apply(rows *r, plan_step step, uint64_t tile_bits, int *number)
   if (step.operands < 1) step.in = step.out;
   if (step.operands < 2) step.second = step.in;
   if (step.operands < 3) step.with = step.in;
-  if (step.op != EXPR_NUMBER) step.number = (plan_number){.arg = -1};
+  if (step.op != EXPR_NUMBER && step.op != EXPR_FLIP) step.number = (plan_number){.arg = -1};
   return draft_step(r->d.kernel, step);
 }
 
@@ -55,13 +56,15 @@ static llrt_status scalar_node(rows *r, const program_node *node, int *value) {
 }
 
 /* Of a quotient. */
-static void what_is_known(const expr_program *program, int number, plan_step *step) {
+static void what_is_known(const rows *r, int number, plan_step *step) {
+  const expr_program *program = r->program;
   int x = program->node[number].arg[0], y = program->node[number].arg[1];
   step->bounded = program_most(program, x) <= PLAN_BOUNDED ||
                   program_most_over(program, x, y) <= PLAN_BOUNDED_OVER;
   step->positive = program_is_positive(program, x);
   step->power = program_is_power(program, y);
   step->coarse = program_is_coarse(program, number);
+  step->narrow = program_divides_narrow(program, r->narrow, number);
 }
 
 static llrt_status make(rows *r, int number) {
@@ -72,7 +75,8 @@ static llrt_status make(rows *r, int number) {
                     .operands = node->n_args,
                     .element = node->from,
                     .type = node->type,
-                    .axis = node->slot};
+                    .axis = node->slot,
+                    .narrow = r->narrow[number]};
   if (node->op == EXPR_TENSOR) return rows_load(r, number, value);
   if (node->op == EXPR_SCALAR) return scalar_node(r, node, value);
   if (node->op == EXPR_NUMBER)
@@ -80,6 +84,8 @@ static llrt_status make(rows *r, int number) {
                        (plan_number){.arg = -1, .value = (int64_t)node->bits}, value);
   bool scan = program_scans(node->op);
   if (node->reduced && !scan && !r->resident) return rows_walk_reduce(r, number, value);
+  if (node->reduced && !scan && rows_joins_halves(r, number))
+    return rows_reduce_halves(r, number, value);
   for (int i = 0; i < node->n_args; i++) LLRT_TRY(rows_make_node(r, node->arg[i]));
   if (scan) return rows_scan(r, number, r->value[node->arg[0]], value);
   if (node->reduced) return rows_reduce(r, number, r->value[node->arg[0]], value);
@@ -90,13 +96,16 @@ static llrt_status make(rows *r, int number) {
   if (node->n_args > 0) step.in = (uint8_t)r->value[node->arg[0]];
   if (node->n_args > 1) step.second = (uint8_t)r->value[node->arg[1]];
   if (node->n_args > 2) step.with = (uint8_t)r->value[node->arg[2]];
-  if (node->op == EXPR_DIVIDE) what_is_known(r->program, number, &step);
+  if (node->op == EXPR_DIVIDE) what_is_known(r, number, &step);
   if (node->op == EXPR_EXP) step.coarse = program_is_added(r->program, number);
   return rows_apply(r, step, rows_bits_of(r, node->axes), value);
 }
 
 llrt_status rows_make_node(rows *r, int node) {
-  return r->value[node] == ROWS_NONE ? make(r, node) : LLRT_OK;
+  uint64_t bits;
+  if (r->value[node] != ROWS_NONE) return LLRT_OK;
+  int of = rows_flip_of(r, node, &bits);
+  return of == ROWS_NONE ? make(r, node) : rows_flip(r, node, of, bits, &r->value[node]);
 }
 
 llrt_status rows_fetch_for(rows *r, int number) {
@@ -105,7 +114,9 @@ llrt_status rows_fetch_for(rows *r, int number) {
   bool walks = node->reduced && !scan && !r->resident; /* and loads in its turns */
   bool kept = r->is_kept[number] && !rows_keeps_part(r, number);
   if (r->value[number] != ROWS_NONE || kept || walks) return LLRT_OK;
-  if (node->op == EXPR_TENSOR) return rows_fetch(r, number);
+  uint64_t bits;
+  int of = node->op == EXPR_TENSOR ? rows_flip_of(r, number, &bits) : ROWS_NONE;
+  if (node->op == EXPR_TENSOR) return rows_fetch(r, of == ROWS_NONE ? number : of);
   for (int i = 0; i < node->n_args; i++) LLRT_TRY(rows_fetch_for(r, node->arg[i]));
   return LLRT_OK;
 }

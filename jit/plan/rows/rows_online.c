@@ -18,7 +18,8 @@ typedef struct online {
   const program_node *node; /* the maximum's */
   plan_value layout;
   uint64_t bits;
-  int fold; /* log2 elements that a turn is folded into */
+  int fold;    /* log2 elements that a turn is folded into */
+  bool narrow; /* the elements' powers may err (program_find_narrow) */
 } online;
 
 /* ---- the pattern ---- */
@@ -62,7 +63,8 @@ static llrt_status apply(const online *o, int op, int a, int b, uint64_t bits, i
                     .second = (uint8_t)(b < 0 ? 0 : b),
                     .element = LLRT_F32,
                     .type = op == EXPR_EQUAL ? LLRT_BOOL : LLRT_F32,
-                    .coarse = op == EXPR_EXP}; /* the row's sum is at least 1 */
+                    .coarse = op == EXPR_EXP, /* the row's sum is at least 1 */
+                    .narrow = op == EXPR_EXP && o->narrow && bits != o->bits};
   return rows_apply(o->r, step, bits, number);
 }
 
@@ -194,7 +196,7 @@ static llrt_status walk(const online *o, int *max, int *sum) {
 
 llrt_status rows_walk_online(rows *r, int max_node, int sum_node) {
   const program_node *node = &r->program->node[max_node];
-  online o = {.r = r, .node = node};
+  online o = {.r = r, .node = node, .narrow = r->narrow[r->program->node[sum_node].arg[0]]};
   plan_value tile;
   int max, sum, own, had;
   LLRT_TRY(rows_folded_layout(r, node, &o.layout, &o.fold));

@@ -208,21 +208,23 @@ static llrt_status divide_mean(rows *r, const program_node *node, int *value) {
 }
 
 /* In groups inside each other the smaller is joined first: its bits are the tile's last. */
-llrt_status rows_reduce(rows *r, int number, int in, int *out) {
-  const program_node *node = &r->program->node[number];
+llrt_status rows_join_groups(rows *r, const program_node *node, uint8_t done, int *value) {
   program_node part = *node;
   joining j;
-  *out = in;
-  bool pairs = combine_is_arg(rows_combiner(node->op));
   for (int g = 0; g < r->n_groups; g++) {
-    uint8_t before = g > 0 ? r->group[g - 1] : 0;
-    part.reduced = node->reduced & r->group[g] & (uint8_t)~before;
+    part.reduced = rows_part_of(r, node, g) & (uint8_t)~done;
     if (!part.reduced) continue;
-    LLRT_TRY(begin_join(r, &part, *out, &j));
+    LLRT_TRY(begin_join(r, &part, *value, &j));
     LLRT_TRY(reduce_block(&r->d, &j.value, j.kept, false));
-    LLRT_TRY(rows_end_join(r, &j.value, j.left, out));
+    LLRT_TRY(rows_end_join(r, &j.value, j.left, value));
   }
-  (void)pairs;
+  return LLRT_OK;
+}
+
+llrt_status rows_reduce(rows *r, int number, int in, int *out) {
+  const program_node *node = &r->program->node[number];
+  *out = in;
+  LLRT_TRY(rows_join_groups(r, node, 0, out));
   return node->op == EXPR_MEAN ? divide_mean(r, node, out) : LLRT_OK;
 }
 

@@ -26,6 +26,10 @@
 #define RUN_BITS 2
 /* Of what a block of several keeps of a row one in so many more are read again. */
 #define KEPT_SHARE 4
+/* log2 positions, at most, of an axis of which a thread has all. */
+#define MOST_FLIPPED_BITS 1
+/* Of a line of memory. */
+#define LINE_BITS (128 * 8)
 /* log2 registers of the host, and of rows that lie in them. */
 #define HOST_BITS 1
 #define HOST_MOST_BITS 4
@@ -77,6 +81,14 @@ static void sort_bits(tiler *w) {
   }
 }
 
+static uint64_t bits_of_axes(const draft *d, uint32_t axes) {
+  uint64_t bits = 0;
+  for (int i = 0; i < d->kernel->n_digits; i++)
+    if (d->kernel->digit[i].axis >= 0 && axes >> d->kernel->digit[i].axis & 1)
+      bits |= bits_mask(d->bits[i]) << d->first[i];
+  return bits;
+}
+
 /* ---- placing ---- */
 
 /* Of a digit with an upper part the tile has its lowest bits. */
@@ -121,6 +133,20 @@ static void place_vector(tiler *w, plan_dim dim, int wanted) {
     int found = bit_of_step(w, w->anchor, 1ull << j);
     if (found < 0) return;
     place(w, dim, found);
+  }
+}
+
+/* A thread has all positions of a short axis along which something is taken backwards: that then is
+ * the same registers in another order (rows_flip.c). */
+static void place_flipped(tiler *w) {
+  const expr_program *program = w->r->program;
+  uint16_t flipped = 0;
+  for (int t = 0; t < program->n_tensors; t++) flipped |= program->tensor[t].flipped;
+  for (int a = 0; a < EXPR_MAX_AXES; a++) {
+    uint64_t own = flipped >> a & 1 ? bits_of_axes(w->d, 1u << (program->leading + a)) : 0;
+    if (bits_count(own) > MOST_FLIPPED_BITS) continue;
+    for (int z = 0; z < w->d->n_bits; z++)
+      if (own >> z & 1 && !(w->used >> z & 1) && may_follow(w, z)) place(w, PLAN_REGISTER, z);
   }
 }
 
@@ -280,14 +306,30 @@ static void choose_walk(tiler *w, int *bits, int *warps) {
   else *warps += odd;
 }
 
+/* Lanes take what follows in memory. Where a row lies in pieces of whole lines beside those of
+ * other rows, they take more of its pieces before others' elements: a block then has one row, and a
+ * multiprocessor room for several. */
+static void fill_lanes(tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  uint64_t all = bits_mask(w->d->n_bits);
+  int line = bits_log2(LINE_BITS / kernel->tensor_bits[w->anchor]) - w->vector;
+  bool begins = w->n_sorted > 0 && w->reduced >> w->sorted[0] & 1;
+  if (w->r->resident && begins) {
+    fill(w, PLAN_LANE, bits_min(bits_max(line, 0), kernel->lane_bits), all);
+    fill(w, PLAN_LANE, kernel->lane_bits, w->reduced);
+  }
+  fill(w, PLAN_LANE, kernel->lane_bits, all);
+}
+
 static void gpu_roles(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   const plan_tuning *tuning = kernel->target.tuning;
   uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
   place_vector(w, PLAN_REGISTER, w->vector);
+  if (w->r->resident) place_flipped(w);
   place_nibbles(w);
   place_words(w);
-  fill(w, PLAN_LANE, kernel->lane_bits, all);
+  fill_lanes(w);
   if (w->r->resident) {
     if (w->odd) fill(w, PLAN_REGISTER, w->vector + RUN_BITS, w->reduced);
     int bits = bits_count(w->reduced & ~w->used) + w->n[PLAN_REGISTER];
@@ -300,8 +342,10 @@ static void gpu_roles(tiler *w) {
     fill(w, PLAN_WARP, warps - w->fewer, w->reduced);
   }
   if (w->reduced) {
+    /* What is the same for several rows of a thread is loaded once for them. */
+    bool shares = w->r->resident && rows_count_weights(w->r) > 0;
     fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);
-    fill(w, PLAN_REGISTER, tuning->rows_thread_bits - fewer_elements(w->r), kept);
+    fill(w, PLAN_REGISTER, tuning->rows_thread_bits + shares - fewer_elements(w->r), kept);
     return;
   }
   /* Of one tensor a thread takes twice as many elements, whose accesses are as much under way as
@@ -342,14 +386,6 @@ static void append(tiler *w, uint64_t which, int place_of[LLRT_MAX_BITS]) {
       }
 }
 
-static uint64_t bits_of_axes(const draft *d, uint32_t axes) {
-  uint64_t bits = 0;
-  for (int i = 0; i < d->kernel->n_digits; i++)
-    if (d->kernel->digit[i].axis >= 0 && axes >> d->kernel->digit[i].axis & 1)
-      bits |= bits_mask(d->bits[i]) << d->first[i];
-  return bits;
-}
-
 /* Tile bit `at` of an axis, which draft bit z is, among the axis's others by its positions. */
 static void put_along(tiler *w, int axis, int z, int at, int64_t weight[LLRT_MAX_BITS]) {
   plan_order *along = &w->r->along[axis];
@@ -385,6 +421,18 @@ static void fill_tile(tiler *w) {
     r->of_axis[axis] |= 1ull << place_of[z];
     put_along(w, axis, z, place_of[z], weight);
   }
+}
+
+static int count_in(const tiler *w, plan_dim dim, uint64_t bits);
+
+/* Elements of a thread that lie before the end of a row of known length: those behind lie behind it
+ * in all threads alike, in registers that take no work. */
+static int used_elements(const tiler *w) {
+  int own = count_in(w, PLAN_REGISTER, w->reduced), others = w->n[PLAN_REGISTER] - own;
+  int apart = bits_max(own - w->vector, 0);
+  int64_t all = 1ll << bits_count(w->reduced), at_once = all >> apart, row = known_row(w);
+  int64_t pieces = row > 0 ? (row + at_once - 1) / at_once : 1ll << apart;
+  return (int)(pieces << (own - apart + others));
 }
 
 static int count_in(const tiler *w, plan_dim dim, uint64_t bits) {
@@ -508,6 +556,7 @@ llrt_status rows_tile(rows *r, bool *fits) {
   if (!*fits) return LLRT_OK;
   d->kernel->warp_bits = w.n[PLAN_WARP];
   if (r->clusters) d->kernel->cluster_bits = cluster_bits(&w);
+  r->elements = used_elements(&w);
   fill_tile(&w);
   draft_fill_grid(d, w.used, r->turns ? bits_of_axes(d, d->roles.turned) : w.reduced);
   return LLRT_OK;

@@ -56,7 +56,7 @@
   GPU(PLAN_ISA_NVPTX, 5, 4), NVIDIA_CLOCKS, .tuning = &plan_tuning_nvidia, \
       .capability = capability_, .access_align_bytes = 16, .fold_lanes = true, \
       .selects_by_products = true, .matrix_load = true, .async_copies = true, \
-      .packed_weights = true, .short_sums = true, .comment = "//"
+      .packed_weights = true, .short_sums = true, .half_extremes = true, .comment = "//"
 
 /* What compute capability 9.0 brought and later ones kept (PTX ISA, "Target ISA Notes" of each
  * instruction). Clusters: eight blocks are what every such device has (CUDA C++ Programming Guide).

@@ -65,6 +65,7 @@ typedef struct plan_target {
   bool warpgroups; /* wgmma, and setmaxnreg: code that runs on its own compute capability alone */
   bool fp8_arithmetic;      /* instructions convert e4m3 and e5m2 */
   bool bf16_arithmetic;     /* mul.bf16x2 */
+  bool half_extremes;       /* one instruction joins two f16 or bf16 of a word: max.bf16x2 */
   bool async_copies;        /* from global to shared memory without registers: cp.async */
   bool selects_by_products; /* some selects of a shuffle's rounds are made by another unit than
                           arithmetic's */

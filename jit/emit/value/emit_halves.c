@@ -1,0 +1,42 @@
+/* Casts of 16-bit floats to f32 that nothing but operators take: words stay as they were loaded,
+ * two elements each, and every operator takes the element out that it wants. So what rows wait for
+ * holds half as many registers, and behind a branch each way takes them out by itself. */
+#include "jit/emit/core/builder.h"
+#include "jit/emit/value/emit_value.h"
+
+#include "base/bits.h"
+
+/* Whether nothing but operators behind it takes the value. */
+static bool is_operand_alone(const plan_kernel *kernel, int value) {
+  bool alone = true;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    bool uses = step->in == value || step->second == value || step->with == value;
+    alone &= !uses || step->kind == PLAN_APPLY;
+  }
+  return alone;
+}
+
+bool emit_keep_halves(emitter *e, const plan_step *step, const plan_map *map) {
+  const plan_value *in = &e->kernel->value[step->in];
+  bool halves = map->from == LLRT_BF16 || map->from == LLRT_F16;
+  if (emit_is_host(e) || map->kind != PLAN_MAP_CAST || !halves || map->to != LLRT_F32 ||
+      !map->any_nan || map->words || in->word != 1 || !is_operand_alone(e->kernel, step->out))
+    return false;
+  for (int w = 0; w < emit_word_count(in); w++) e->value[step->out][w] = emit_word(e, step->in, w);
+  e->halves[step->out] = map->from;
+  return true;
+}
+
+LLVMValueRef emit_register(emitter *e, int value, int number) {
+  llrt_dtype from = (llrt_dtype)e->halves[value];
+  if (!from) return e->value[value][number];
+  LLVMValueRef word = e->value[value][number >> 1];
+  bool upper = number & 1;
+  if (from == LLRT_BF16)
+    return upper ? LLVMBuildAnd(e->builder, word, emit_i32(e, (int)0xFFFF0000), "")
+                 : LLVMBuildShl(e->builder, word, emit_i32(e, 16), "");
+  word = upper ? LLVMBuildLShr(e->builder, word, emit_i32(e, 16), "")
+               : LLVMBuildAnd(e->builder, word, emit_i32(e, 0xFFFF), "");
+  return LLVMBuildBitCast(e->builder, emit_decode(e, from, false, word), e->i32, "");
+}

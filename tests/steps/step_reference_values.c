@@ -148,7 +148,7 @@ static uint64_t joined_floats(int op, llrt_dtype type, uint64_t a, uint64_t b) {
 static uint64_t joined(int op, llrt_dtype type, uint64_t a, uint64_t b) {
   int bits = llrt_dtype_bits(type);
   bool is_signed = type == LLRT_I32 || type == LLRT_I64;
-  if (type == LLRT_F32 || type == LLRT_F64) return joined_floats(op, type, a, b);
+  if (type == LLRT_F32 || type == LLRT_F64 || bits == 16) return joined_floats(op, type, a, b);
   int64_t x = (int64_t)(a << (64 - bits)) >> (64 - bits),
           y = (int64_t)(b << (64 - bits)) >> (64 - bits);
   bool less = is_signed ? x < y : a < b;
@@ -289,8 +289,11 @@ static bool fold(step_state *s, const plan_step *step) {
   int kept = s->kernel->value[step->out].layout.out[0].bits,
       n = s->kernel->value[step->in].layout.out[0].bits - kept;
   step_element *all = calloc((size_t)1 << (kept + n), sizeof *all);
-  for (int64_t at = 0; at < step_places_of(s, step->in); at++)
-    all[step_own_tile(s, step->in, at)] = s->value[step->in][at];
+  for (int64_t at = 0; at < step_places_of(s, step->in); at++) {
+    step_element *own = &all[step_own_tile(s, step->in, at)];
+    *own = s->value[step->in][at];
+    if (step->sizes) own->bits &= 0x7FFF;
+  }
   for (int64_t at = 0; at < step_places_of(s, step->out); at++) {
     uint64_t tile = step_own_tile(s, step->out, at), made = all[tile].bits;
     for (uint64_t k = 1; k < 1ull << n; k++) made = join(step, made, all[tile | k << kept].bits);

@@ -290,10 +290,23 @@ static plan_value folded_value(maker *m, int tile, const int *beyond, int n, int
   return step_value_in_order(&m->places, order, n, columns, bits, 0);
 }
 
+/* Extremes of 16-bit floats, two in a word. */
+static void choose_halves(maker *m, combined *k) {
+  k->op = step_once_in(&m->seed, 2) ? LLRT_COMBINE_MIN : LLRT_COMBINE_MAX;
+  k->type = step_once_in(&m->seed, 2) ? LLRT_F16 : LLRT_BF16;
+  k->bits = 16;
+  for (int t = 0; t < STEP_TENSORS; t++) m->c->tensor[t].numbers = (uint8_t)k->type;
+}
+
 static bool make_fold(maker *m, bool lanes) {
   combined k = {0};
-  choose_combiner(m, false, &k);
-  choose_pairs(m, &k);
+  bool halves = !lanes && m->target->half_extremes && step_once_in(&m->seed, 3);
+  if (halves) {
+    choose_halves(m, &k);
+  } else {
+    choose_combiner(m, false, &k);
+    choose_pairs(m, &k);
+  }
   const int widths[] = {k.bits, stored_bits(&k)};
   int beyond[LLRT_MAX_BITS], n = 0;
   places_of_one(m, k.bits, 3);
@@ -310,8 +323,11 @@ static bool make_fold(maker *m, bool lanes) {
   }
   plan_value in = folded_value(m, m->n - n, beyond, n, k.bits), out;
   if (plan_fold_laid_out(m->kernel, &in, m->n - n, k.bits, &out) != LLRT_OK) return false;
+  in.word = halves;
+  out.word = halves && plan_value_columns(&in, PLAN_REGISTER)[0] >> (m->n - n) == 0;
   int from = load(m, 0, &in), to = step_add_value(m->c, &out);
   plan_step step = combining(lanes ? PLAN_FOLD_LANES : PLAN_FOLD, &k, from, to);
+  step.sizes = halves && step_once_in(&m->seed, 2);
   if (k.pairs) {
     plan_value at = out;
     at.bits = (uint8_t)k.position_bits;

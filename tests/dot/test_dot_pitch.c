@@ -210,6 +210,9 @@ Test(dot_pitch, choice) {
   const plan_kernel *copied = least_of(1);
   cr_assert(copied);
   cr_expect_gt(clocks_of(copied, 4096, 8192, 4104), clocks_of(copied, 4096, 4096, 4104));
+  const llrt_tensor many = {.rank = 3, .shape = {1024, 4096, 4104}};
+  cr_expect_eq(made.variant[plan_pick(&made, &many, UNITS)].tile.beside, 2,
+               "128 tiles do not fetch in common");
   const llrt_tensor few = {.rank = 3, .shape = {8, 4096, 4104}};
   const int picked = plan_pick(&made, &few, UNITS);
   cr_expect_eq(made.variant[picked].launch.workspace.n, 0, "copies for eight rows");

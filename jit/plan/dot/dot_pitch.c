@@ -21,6 +21,11 @@
  * multiplied.
  */
 #define FIRST_COPIES 2270
+/* Multiprocessors that clusters fill whose blocks fetch such rows in common, and what a turn of
+ * theirs takes beside: 128 tiles in clusters of two are done in one round (4104 bf16 of 1024 rows).
+ * The model's own are of clusters that share K. */
+#define BESIDE_UNITS 124 /* of more than two */
+#define BESIDE_TURN 20
 /* Of an operand's copy: clocks of a launch; bytes of a clock that the device reads, and as many
  * that it writes. What is copied is in the second-level cache, so that of its memory's time this
  * part is left. */
@@ -100,6 +105,9 @@ void dot_pace_pitches(const dot_planner *p, plan_kernel *kernel) {
     pace->pitch[i] = 1 + axis[0] - (p->rank - 3);
     pace->line[i] = line;
   }
+  if (kernel->tile.beside <= 1 || !dot_torn_operands(kernel)) return;
+  pace->units = kernel->tile.beside == 2 ? PACE_UNITS : BESIDE_UNITS;
+  pace->more = BESIDE_TURN;
 }
 
 int dot_torn_operands(const plan_kernel *kernel) {

@@ -8,16 +8,24 @@
 #define PIECE_BITS 4 /* log2 bytes of what is permuted */
 #define SOURCE_BIT 7 /* address bits that choose the permutation, from this one on */
 
-/* The map behind a generic address: a parameter of the kernel. */
-static bool read_map(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t address,
-                     ptx_tensor_map *map) {
+/* Where the map behind a generic address lies: in a parameter of the kernel. */
+static const uint8_t *find_map(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane,
+                               uint64_t address) {
   uint64_t offset = address - PTX_PARAM_WINDOW;
   if (address < PTX_PARAM_WINDOW || offset % PTX_TENSOR_MAP_ALIGNMENT != 0 ||
       offset + PTX_TENSOR_MAP_BYTES > run->kernel->param_bytes) {
-    return ptx_fault_at(run, warp, op, lane, address, EMU_OUT_OF_RANGE,
-                        "no parameter is a tensor map here");
+    ptx_fault_at(run, warp, op, lane, address, EMU_OUT_OF_RANGE,
+                 "no parameter is a tensor map here");
+    return NULL;
   }
-  memcpy(map, run->param + offset, sizeof *map);
+  return run->param + offset;
+}
+
+static bool read_map(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t address,
+                     ptx_tensor_map *map) {
+  const uint8_t *at = find_map(run, warp, op, lane, address);
+  if (!at) return false;
+  memcpy(map, at, sizeof *map);
   return map->magic == PTX_TENSOR_MAP_MAGIC ||
          ptx_fault_at(run, warp, op, lane, address, EMU_UNKNOWN, "no tensor map");
 }
@@ -121,14 +129,14 @@ static bool run_copy_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
   return true;
 }
 
-/* Of a map that is there nothing else is seen. */
+/* A line of memory is fetched, whatever lies in it: tensors without elements have no map, and a
+ * kernel copies nothing of them. */
 static bool run_fetch_map(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   ptx_lanes address;
-  ptx_tensor_map map;
   if (!ptx_addresses(run, warp, op, 0, mask, address)) return false;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     int lane = __builtin_ctz(rest);
-    if (!read_map(run, warp, op, lane, address[lane], &map)) return false;
+    if (!find_map(run, warp, op, lane, address[lane])) return false;
   }
   return true;
 }

@@ -151,3 +151,44 @@ Test(narrow, errors) {
         if (strcmp(function_row_of(f)->name, names[n]) == 0)
           check_function(devices[d], function_row_of(f));
 }
+
+/* ---- beside others ---- */
+
+enum { ROWS = 32, HALF = 8, ALL = ROWS * 2 * HALF };
+
+/* The f32 output of an expression whose outputs are of_bf16 and it, or it alone. */
+static void run_beside(const char *text, bool beside, const float *x, float *out) {
+  llrt_device *device = trial_device("cuda-emu:sm_90a");
+  llrt_expr *expr;
+  llrt_tensor t[3];
+  llrt_arg args[3];
+  static const char *const names[] = {"x", "z", "y"};
+  static const llrt_dtype types[] = {LLRT_F32, LLRT_F32, LLRT_BF16};
+  cr_assert_not_null(device, "%s", llrt_last_error());
+  cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < 3; i++) {
+    t[i] = (llrt_tensor){.dtype = types[i], .rank = 2, .shape = {ROWS, 2 * HALF}, .device = device};
+    args[i] = (llrt_arg){.name = names[i], .tensor = &t[i]};
+    cr_assert_eq(llrt_memory_allocate(device, ALL * 4, &t[i].data), LLRT_OK);
+  }
+  llrt_memory_copy(device, t[0].data, x, ALL * 4, LLRT_COPY_TO_DEVICE, NULL);
+  cr_assert_eq(llrt_compute_into(expr, args, beside ? 3 : 2, NULL, NULL), LLRT_OK, "%s",
+               llrt_last_error());
+  llrt_memory_copy(device, out, t[1].data, ALL * 4, LLRT_COPY_FROM_DEVICE, NULL);
+  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < 3; i++) llrt_memory_free(device, t[i].data);
+  llrt_expr_destroy(&expr);
+}
+
+/* What another output leaves unrounded is not made of a value that is rounded, though the one is
+ * the other backwards. */
+Test(narrow, backwards) {
+  static float x[ALL], alone[ALL], beside[ALL];
+  for (int i = 0; i < ALL; i++) x[i] = (float)(i * 37 % 1009) / 101.0f - 5;
+  run_beside("(x[t (p:2 i)]) -> (z[t (p i)]) { z = exp(flip(x, p)) }", false, x, alone);
+  run_beside("(x[t (p:2 i)]) -> (y[t (p i)], z[t (p i)]) { y = exp(x); z = exp(flip(x, p)) }", true,
+             x, beside);
+  for (int i = 0; i < ALL; i++)
+    cr_assert_eq(memcmp(&alone[i], &beside[i], sizeof *alone), 0, "element %d: %.9g, %.9g", i,
+                 (double)alone[i], (double)beside[i]);
+}

@@ -213,12 +213,14 @@ static llrt_status check_operand(const plan_kernel *kernel, int at, int operand)
 }
 
 /* Whether registers, and nothing else, move these bits of the tile. */
-static bool in_registers(const plan_value *value, uint64_t bits) {
+static bool in_registers(const plan_kernel *kernel, const plan_value *value, uint64_t bits) {
   uint64_t moved[2] = {0, 0};
+  plan_value spread;
+  plan_value_spread(kernel, value, &spread);
   for (plan_dim d = PLAN_REGISTER; d <= PLAN_ITERATION; d++)
-    for (int i = 0; i < plan_value_bits(value, d); i++)
-      moved[d != PLAN_REGISTER] |= plan_value_columns(value, d)[i];
-  return bits && !value->reduced && !(bits & ~moved[0]) && !(bits & moved[1]);
+    for (int i = 0; i < plan_value_bits(&spread, d); i++)
+      moved[d != PLAN_REGISTER] |= plan_value_columns(&spread, d)[i];
+  return bits && !(bits & ~moved[0]) && !(bits & moved[1]);
 }
 
 static llrt_status check_apply(const plan_kernel *kernel, int at) {
@@ -231,9 +233,9 @@ static llrt_status check_apply(const plan_kernel *kernel, int at) {
         step->out);
   CHECK(!kernel->flat && step->number.arg < kernel->launch.n_args, "step %d: no number", at);
   for (int i = 0; i < step->operands; i++) LLRT_TRY(check_operand(kernel, at, operands[i]));
-  CHECK(step->op != EXPR_FLIP ||
-            (!kernel->target.simd_lanes && in_registers(out, (uint64_t)step->number.value) &&
-             same_layout(kernel, step->in, step->out)),
+  CHECK(step->op != EXPR_FLIP || (!kernel->target.simd_lanes &&
+                                  in_registers(kernel, out, (uint64_t)step->number.value) &&
+                                  same_layout(kernel, step->in, step->out)),
         "step %d: backwards along what no thread has", at);
   return LLRT_OK;
 }

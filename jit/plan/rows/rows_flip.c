@@ -22,14 +22,17 @@ static bool same_places(const program_tensor *x, const program_tensor *y) {
   return same;
 }
 
-/* Whether node y is node x backwards along named axis a, of which x is not. */
-static bool is_flip(const expr_program *program, int x, int y, int a, int depth) {
+/* Whether node y is node x backwards along named axis a, which both have, and x as it is, and errs
+ * no less. One node without that axis is the same either way. */
+static bool is_flip(const rows *r, int x, int y, int a, int depth) {
+  const expr_program *program = r->program;
   const program_node *n = &program->node[x], *m = &program->node[y];
   int axis = program->leading + a;
   if (x == y) return !(n->axes >> axis & 1);
-  if (depth == 0 || n->op != m->op || n->type != m->type || n->from != m->from ||
-      n->n_args != m->n_args || n->through != m->through || n->rounding != m->rounding ||
-      n->reduced != m->reduced || n->axes != m->axes || n->reduced >> axis & 1)
+  if (depth == 0 || (r->narrow[x] && !r->narrow[y]) || n->op != m->op || n->type != m->type ||
+      n->from != m->from || n->n_args != m->n_args || n->through != m->through ||
+      n->rounding != m->rounding || n->reduced != m->reduced || n->axes != m->axes ||
+      !(n->axes >> axis & 1) || n->reduced >> axis & 1)
     return false;
   if (n->op == EXPR_TENSOR) {
     const program_tensor *from = &program->tensor[n->slot], *to = &program->tensor[m->slot];
@@ -37,8 +40,7 @@ static bool is_flip(const expr_program *program, int x, int y, int a, int depth)
            to->flipped == (from->flipped | 1u << a);
   }
   bool flip = n->n_args > 0;
-  for (int i = 0; i < n->n_args && flip; i++)
-    flip = is_flip(program, n->arg[i], m->arg[i], a, depth - 1);
+  for (int i = 0; i < n->n_args && flip; i++) flip = is_flip(r, n->arg[i], m->arg[i], a, depth - 1);
   return flip;
 }
 
@@ -56,7 +58,7 @@ int rows_flip_of(const rows *r, int node, uint64_t *bits) {
     *bits = axes >> a & 1 ? bits_in_threads(r, a) : 0;
     for (int i = 0; i < program->n_nodes && *bits; i++) {
       bool there = program->node[node].op == EXPR_TENSOR || r->value[i] != ROWS_NONE;
-      if (i != node && there && is_flip(program, i, node, a, DEPTH)) return i;
+      if (i != node && there && is_flip(r, i, node, a, DEPTH)) return i;
     }
   }
   return ROWS_NONE;

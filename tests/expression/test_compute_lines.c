@@ -6,6 +6,7 @@
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Lines at most, moves between registers left out: a tenth more than there are. */
@@ -46,17 +47,23 @@ static void check_instructions(const char *name, const char *ptx) {
     cr_expect_not_null(strstr(ptx, ".pragma \"nounroll\""), "%s: its loop may be unrolled", name);
 }
 
+static char *compiled(const llrt_op_desc *desc, const char *name) {
+  char *ptx;
+  size_t size;
+  llrt_status status =
+      llrt_op_compile(trial_device("host")->context, "sm_90a", desc, LLRT_EMIT_OBJECT, &ptx, &size);
+  cr_assert_eq(status, LLRT_OK, "%s: %s", name, llrt_last_error());
+  return ptx;
+}
+
 static int lines_of(const char *name) {
   char text[4000], *ptx;
-  size_t size;
   int lines = 0;
   llrt_op_desc *desc;
   trial_read_text(name, text, sizeof text);
   cr_assert_eq(catalogue_describe(text, trial_device("cuda-emu:sm_90a"), &desc), LLRT_OK, "%s: %s",
                name, llrt_last_error());
-  llrt_status status =
-      llrt_op_compile(trial_device("host")->context, "sm_90a", desc, LLRT_EMIT_OBJECT, &ptx, &size);
-  cr_assert_eq(status, LLRT_OK, "%s: %s", name, llrt_last_error());
+  ptx = compiled(desc, name);
   for (const char *line = ptx; (line = strchr(line, '\n')); line++)
     lines += strncmp(line, "\n\tmov.", 6) != 0;
   check_instructions(name, ptx);
@@ -70,5 +77,47 @@ Test(compute_lines, catalogue) {
     int lines = lines_of(most[i].name);
     cr_expect_leq(lines, most[i].lines, "%s has %d lines of PTX, %d at most", most[i].name, lines,
                   most[i].lines);
+  }
+}
+
+/* ---- registers ---- */
+
+static int directive(const char *ptx, const char *name) {
+  const char *at = strstr(ptx, name);
+  return at ? atoi(at + strlen(name)) : 0;
+}
+
+/* Residual and norm of two rows of so many bf16; ptx: llrt_buffer_free. */
+static char *compiled_norm(int length) {
+  llrt_tensor row = {.dtype = LLRT_BF16, .rank = 2, .shape = {2, length}},
+              weight = {.dtype = LLRT_BF16, .rank = 1, .shape = {length}};
+  llrt_arg args[] = {{.name = "x", .tensor = &row},    {.name = "r", .tensor = &row},
+                     {.name = "w", .tensor = &weight}, {.name = "h", .tensor = &row},
+                     {.name = "y", .tensor = &row},    {.name = "eps", .number = 1e-6}};
+  char text[4000];
+  llrt_expr *expr;
+  llrt_op_desc *desc;
+  trial_read_text("residual_rms_norm", text, sizeof text);
+  cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_compute_describe(expr, args, 6, NULL, &desc), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_op_promise_coarse(desc), LLRT_OK, "%s", llrt_last_error());
+  char *ptx = compiled(desc, "residual_rms_norm");
+  llrt_op_desc_destroy(&desc);
+  llrt_expr_destroy(&expr);
+  return ptx;
+}
+
+/* Rows that are not aligned take about three registers for each element: in clusters a thread has
+ * as many of them where it holds few elements as where it holds 32, and ptxas spills little. */
+Test(compute_lines, cluster_registers) {
+  enum { UNIT_REGISTERS = 1 << 16, LEAST_REGISTERS = 64 };
+  static const int length[] = {34111, 50257, 65535};
+  for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
+    char *ptx = compiled_norm(length[i]);
+    int threads = directive(ptx, ".maxntid "), blocks = directive(ptx, ".minnctapersm ");
+    cr_expect_not_null(strstr(ptx, "barrier.cluster"), "%d: no clusters", length[i]);
+    cr_expect(threads > 0 && blocks > 0 && UNIT_REGISTERS / (threads * blocks) >= LEAST_REGISTERS,
+              "%d: %d threads, %d blocks of a multiprocessor", length[i], threads, blocks);
+    llrt_buffer_free(&ptx);
   }
 }

@@ -272,19 +272,24 @@ static bool have_registers(rows *r, int blocks) {
          registers - registers % DEALT >= quarters * r->elements / 4 + others;
 }
 
-/* Blocks that a multiprocessor has registers for: where a thread has more, fewer rows are under
- * way. Of fewer elements a thread as many more threads are under way, and half as many more of rows
- * that wait in words. Walks that overhang rows have
- * a number of their own (backends). */
-static int blocks_of_unit(rows *r) {
+/* Threads that a multiprocessor had better have: of rows with fewer elements as many more, and half
+ * as many more of rows that wait in words. Rows in clusters are not aligned and want more registers
+ * for each element, which would spill: of these it has no more than the usual number. */
+static int threads_of_unit(rows *r) {
   enum { USUAL_ELEMENTS = 32, MOST_UNIT_THREADS = 2048 };
+  int usual = r->d.kernel->target.tuning->rows_unit_threads;
+  if (r->d.kernel->cluster_bits) return usual;
+  if (waits_in_words(r)) usual += usual / 2;
+  return bits_min(usual * USUAL_ELEMENTS / r->elements, MOST_UNIT_THREADS);
+}
+
+/* Blocks that a multiprocessor has registers for: where a thread has more, fewer rows are under
+ * way. Walks that overhang rows have a number of their own (backends). */
+static int blocks_of_unit(rows *r) {
   const plan_kernel *kernel = r->d.kernel;
-  const plan_tuning *tuning = kernel->target.tuning;
   int thread_bits = kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits;
-  int wanted = tuning->rows_flat_unit_threads;
-  int usual = tuning->rows_unit_threads + (waits_in_words(r) ? tuning->rows_unit_threads / 2 : 0);
-  if (r->program->reduced)
-    wanted = bits_min(usual * USUAL_ELEMENTS / r->elements, MOST_UNIT_THREADS);
+  int wanted = kernel->target.tuning->rows_flat_unit_threads;
+  if (r->program->reduced) wanted = threads_of_unit(r);
   int blocks = (wanted + (1 << thread_bits) - 1) >> thread_bits;
   if (!r->resident && !kernel->target.simd_lanes) return r->walk_blocks;
   if (!r->resident || r->turns) return 0;

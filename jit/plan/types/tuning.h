@@ -204,7 +204,8 @@
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_unit_threads, "threads of a multiprocessor", \
     "for which rows in registers leave registers, of 32 elements each, as many more of fewer " \
-    "elements: without that ptxas takes so many that few rows are under way; 0: any", \
+    "elements, but for rows in clusters: without that ptxas takes so many that few " \
+    "rows are under way; 0: any", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_flat_unit_threads, "threads of a multiprocessor", \
     "the same of expressions without rows", \

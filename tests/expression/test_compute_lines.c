@@ -87,7 +87,20 @@ static int directive(const char *ptx, const char *name) {
   return at ? atoi(at + strlen(name)) : 0;
 }
 
-/* Residual and norm of two rows of so many bf16; ptx: llrt_buffer_free. */
+/* What tensors' extents divide is promised, as one-line calls do; ptx: llrt_buffer_free. */
+static char *compiled_with(const char *text, const llrt_arg *args, int n) {
+  llrt_expr *expr;
+  llrt_op_desc *desc;
+  cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_compute_describe(expr, args, n, NULL, &desc), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_op_promise_coarse(desc), LLRT_OK, "%s", llrt_last_error());
+  char *ptx = compiled(desc, text);
+  llrt_op_desc_destroy(&desc);
+  llrt_expr_destroy(&expr);
+  return ptx;
+}
+
+/* Residual and norm of two rows of so many bf16. */
 static char *compiled_norm(int length) {
   llrt_tensor row = {.dtype = LLRT_BF16, .rank = 2, .shape = {2, length}},
               weight = {.dtype = LLRT_BF16, .rank = 1, .shape = {length}};
@@ -95,16 +108,8 @@ static char *compiled_norm(int length) {
                      {.name = "w", .tensor = &weight}, {.name = "h", .tensor = &row},
                      {.name = "y", .tensor = &row},    {.name = "eps", .number = 1e-6}};
   char text[4000];
-  llrt_expr *expr;
-  llrt_op_desc *desc;
   trial_read_text("residual_rms_norm", text, sizeof text);
-  cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK, "%s", llrt_last_error());
-  cr_assert_eq(llrt_compute_describe(expr, args, 6, NULL, &desc), LLRT_OK, "%s", llrt_last_error());
-  cr_assert_eq(llrt_op_promise_coarse(desc), LLRT_OK, "%s", llrt_last_error());
-  char *ptx = compiled(desc, "residual_rms_norm");
-  llrt_op_desc_destroy(&desc);
-  llrt_expr_destroy(&expr);
-  return ptx;
+  return compiled_with(text, args, 6);
 }
 
 /* Rows that are not aligned take about three registers for each element: in clusters a thread has

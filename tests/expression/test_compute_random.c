@@ -41,6 +41,7 @@ static const struct {
     {"cuda-emu:sm_90a", 2209124}, /* the quotient of an f16 that is infinite */
     {"cuda-emu:sm_90a", 732040},  /* 0 - truth as a float, which LLVM's code generator made +1 */
     {"cuda-emu:sm_90a", 5712006}, /* a 64-bit integer beyond 2^31, on the way to bf16 */
+    {"cuda-emu:sm_90a", 7710110}, /* 732 bytes spilled: an illegal address on an H200 alone */
     {"cuda-emu:sm_90a", 6711026}, /* backwards along an axis, of what has not that axis */
     {"hip-emu:gfx942", 6715035},
     {"cuda-emu:sm_90a", 6703029},

@@ -207,4 +207,6 @@ llrt_status rows_prepare(rows *r, int node);
 /* Whether the node's value differs from turn to turn. */
 bool rows_walks(const rows *r, int node);
 
+bool rows_have_scans(const expr_program *program);
+
 #endif

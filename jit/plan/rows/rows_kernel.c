@@ -283,6 +283,15 @@ static int threads_of_unit(rows *r) {
   return bits_min(usual * USUAL_ELEMENTS / r->elements, MOST_UNIT_THREADS);
 }
 
+/* Whether no two warps share a row of scans. These hold what they are given beside what they make
+ * of it: what registers a thread wants is more than rows of reductions tell, and ptxas decides. */
+static bool scans_in_warp(const rows *r) {
+  uint64_t row = rows_bits_of(r, r->program->reduced);
+  bool lies = true;
+  for (int i = 0; i < r->held[PLAN_WARP].n; i++) lies &= !(r->held[PLAN_WARP].at[i] & row);
+  return lies && rows_have_scans(r->program);
+}
+
 /* Blocks that a multiprocessor has registers for: where a thread has more, fewer rows are under
  * way. Walks that overhang rows have a number of their own (backends). */
 static int blocks_of_unit(rows *r) {
@@ -292,7 +301,7 @@ static int blocks_of_unit(rows *r) {
   if (r->program->reduced) wanted = threads_of_unit(r);
   int blocks = (wanted + (1 << thread_bits) - 1) >> thread_bits;
   if (!r->resident && !kernel->target.simd_lanes) return r->walk_blocks;
-  if (!r->resident || r->turns) return 0;
+  if (!r->resident || r->turns || scans_in_warp(r)) return 0;
   while (blocks > 1 && !have_registers(r, blocks)) blocks--;
   return blocks;
 }

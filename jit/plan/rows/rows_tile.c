@@ -355,7 +355,7 @@ static void gpu_roles(tiler *w) {
   fill(w, PLAN_REGISTER, tuning->rows_flat_bits + lone, kept);
 }
 
-static bool has_scans(const expr_program *program) {
+bool rows_have_scans(const expr_program *program) {
   bool has = false;
   for (int i = 0; i < program->n_nodes; i++) has |= program_scans(program->node[i].op);
   return has;
@@ -367,7 +367,7 @@ static void host_roles(tiler *w) {
   place_nibbles(w);
   place_words(w);
   fill(w, PLAN_LANE, kernel->lane_bits, all);
-  int most = has_scans(w->r->program) ? HOST_SCAN_BITS : HOST_MOST_BITS;
+  int most = rows_have_scans(w->r->program) ? HOST_SCAN_BITS : HOST_MOST_BITS;
   fill(w, PLAN_REGISTER, w->r->resident ? most : HOST_BITS, w->reduced);
   fill(w, PLAN_REGISTER, HOST_BITS, kept);
 }

@@ -5,6 +5,7 @@
 #include "jit/plan/types/number.h"
 #include "tests/expression/compute_trial.h"
 #include "tests/expression/function_errors.h"
+#include "tests/expression/program_text.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
@@ -40,38 +41,24 @@ static const fact facts[] = {
     {"(x[t n]) -> (y[t n]: bf16) { z = x - max(x, n); y = z - log(sum(exp(z), n)) }", false, false},
 };
 
-static void make_program(const char *text, expr_program *program) {
-  llrt_expr *expr;
-  llrt_dtype types[4];
-  int32_t ranks[4];
-  cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK, "%s", llrt_last_error());
-  for (int t = 0; t < expr->n_tensors; t++) {
-    types[t] = expr->tensor[t].dtype ? (llrt_dtype)expr->tensor[t].dtype : LLRT_F32;
-    ranks[t] = expr->tensor[t].n_dims;
-  }
-  cr_assert_eq(program_make(expr, types, ranks, program), LLRT_OK, "%s", llrt_last_error());
-  llrt_expr_destroy(&expr);
-}
-
 static bool is_function(int op) {
   return op == EXPR_EXP || op == EXPR_EXP2 || op == EXPR_SIGMOID || op == EXPR_SILU ||
          op == EXPR_GELU;
 }
 
 Test(narrow, facts) {
-  static expr_program program;
   bool narrow[PROGRAM_MAX_NODES];
   for (size_t f = 0; f < sizeof facts / sizeof *facts; f++) {
     int function = -1, quotient = -1;
-    make_program(facts[f].text, &program);
-    program_find_narrow(&program, narrow);
-    for (int i = 0; i < program.n_nodes; i++) {
-      if (is_function(program.node[i].op)) function = i;
-      if (program.node[i].op == EXPR_DIVIDE) quotient = i;
+    const expr_program *program = program_of(facts[f].text);
+    program_find_narrow(program, narrow);
+    for (int i = 0; i < program->n_nodes; i++) {
+      if (is_function(program->node[i].op)) function = i;
+      if (program->node[i].op == EXPR_DIVIDE) quotient = i;
     }
     cr_assert_geq(function, 0, "%s", facts[f].text);
     cr_expect_eq(narrow[function], facts[f].narrow, "%s", facts[f].text);
-    cr_expect_eq(quotient >= 0 && program_divides_narrow(&program, narrow, quotient),
+    cr_expect_eq(quotient >= 0 && program_divides_narrow(program, narrow, quotient),
                  facts[f].divides, "%s: quotient", facts[f].text);
   }
 }

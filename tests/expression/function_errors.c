@@ -4,6 +4,7 @@
 #include "tests/expression/function_smooth.h"
 
 #include "base/status.h"
+#include "expression/program_narrow.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,23 +21,23 @@ static double rcp_of(double x) { return 1 / x; }
 
 const function_row *function_row_of(int number) {
   static const function_row rows[] = {
-      {"exp", exp, 2.1, true},
-      {"exp2", exp2, 2.1, true},
-      {"log", log, 2, false},
-      {"log2", log2, 2, false},
-      {"sin", sin, 2, false},
-      {"cos", cos, 2, false},
-      {"tanh", tanh, 2, true},
-      {"erf", erf, 2, true},
-      {"sigmoid", sigmoid_of, 2.5, false},
-      {"silu", silu_of, 3, false},
-      {"gelu", gelu_of, 3, false},
-      {"sqrt", sqrt, 0.5, false},
-      {"rsqrt", rsqrt_of, 1.5, false},
-      {"rcp", rcp_of, 0.5, false},
-      {"floor", floor, 0, false},
-      {"ceil", ceil, 0, false},
-      {"round", nearbyint, 0, false},
+      {"exp", exp, 2.1, true, true},
+      {"exp2", exp2, 2.1, true, true},
+      {"log", log, 2, false, false},
+      {"log2", log2, 2, false, false},
+      {"sin", sin, 2, false, false},
+      {"cos", cos, 2, false, false},
+      {"tanh", tanh, 2, true, false},
+      {"erf", erf, 2, true, false},
+      {"sigmoid", sigmoid_of, 2.5, false, true},
+      {"silu", silu_of, 3, false, true},
+      {"gelu", gelu_of, 3, false, true},
+      {"sqrt", sqrt, 0.5, false, false},
+      {"rsqrt", rsqrt_of, 1.5, false, false},
+      {"rcp", rcp_of, 0.5, false, false},
+      {"floor", floor, 0, false, false},
+      {"ceil", ceil, 0, false, false},
+      {"round", nearbyint, 0, false, false},
   };
   return number < (int)(sizeof rows / sizeof *rows) ? &rows[number] : NULL;
 }
@@ -71,26 +72,64 @@ llrt_status function_run(llrt_device *device, const char *name, const float *x, 
   return status;
 }
 
-/* The distance of y from what is exact, in units of the last place of that in f32. */
-static double ulps(float y, double exact) {
-  float near = (float)exact;
+/* ---- units ---- */
+
+/* Bits of the significand, the exponent of the smallest normal number, the largest number. */
+typedef struct places {
+  int bits, lowest;
+  double largest;
+} places;
+
+static places places_of(llrt_dtype type) {
+  if (type == LLRT_BF16) return (places){8, -126, 0x1.FEp127};
+  if (type == LLRT_F16) return (places){11, -14, 65504};
+  return (places){24, -126, 0x1.FFFFFEp127};
+}
+
+static double unit_at(places p, double exact) {
+  int exponent = exact == 0 || ilogb(exact) < p.lowest ? p.lowest : ilogb(exact);
+  return ldexp(1, exponent - (p.bits - 1));
+}
+
+double function_most(const function_row *row, llrt_dtype type) {
+  /* A number is less than 2^bits of its units. */
+  if (type == LLRT_F32) return row->most;
+  return 0.5 + ldexp(PROGRAM_NARROW_ERROR, places_of(type).bits);
+}
+
+/* Whether the type has no number nearer to what is exact than an infinity of its sign. */
+static bool overflows(places p, double exact) {
+  return fabs(exact) >= p.largest + unit_at(p, p.largest) / 2;
+}
+
+/* The distance of y from what is exact, in units of the last place of that. */
+static double units_off(llrt_dtype type, float y, double exact) {
+  places p = places_of(type);
+  double unit = unit_at(p, exact);
   if (isnan(exact) || isnan(y)) return isnan(exact) && isnan(y) ? 0 : INFINITY;
-  if (y == 0 && near == 0 && !signbit(y) != !signbit(near)) return INFINITY;
-  if (isinf(near) || isinf(y))
-    return near == y ? 0 : isinf(exact) || fabs(exact) < 3.3e38 ? INFINITY : 1;
-  int exponent = exact == 0 ? -126 : ilogb(exact) < -126 ? -126 : ilogb(exact);
-  return fabs((double)y - exact) / ldexp(1, exponent - 23);
+  if (y == 0 && fabs(exact) <= unit / 2 && !signbit(y) != !signbit(exact)) return INFINITY;
+  if (type != LLRT_F32 && fabs(exact) < PROGRAM_NARROW_LEAST)
+    if (fabs((double)y) <= PROGRAM_NARROW_LEAST)
+      return !signbit(y) == !signbit(exact) ? 0 : INFINITY;
+  if (isinf(y) || overflows(p, exact)) {
+    bool same = isinf(y) && !signbit(y) == !signbit(exact);
+    if (same && overflows(p, exact)) return 0;
+    return isinf(exact) || fabs(exact) < p.largest - 2 * unit_at(p, p.largest) ? INFINITY : 1;
+  }
+  return fabs((double)y - exact) / unit;
 }
 
 /* ---- many patterns ---- */
 
 llrt_status function_sweep_begin(function_sweep *s, llrt_device *device, const function_row *row,
-                                 int64_t room) {
+                                 llrt_dtype type, int64_t room) {
   char text[140];
+  const char *rounded = type == LLRT_BF16 ? "bf16" : type == LLRT_F16 ? "f16" : "f32";
   snprintf(text, sizeof text,
-           "(first: i32, stride: i32) -> (y[n]: f32) { y = %s(bitcast(n * stride + first, f32)) }",
-           row->name);
-  *s = (function_sweep){.device = device, .row = row, .room = room};
+           "(first: i32, stride: i32) -> (y[n]: f32) { x = bitcast(n * stride + first, f32); "
+           "y = %s(%s(x)) }",
+           rounded, row->name);
+  *s = (function_sweep){.device = device, .row = row, .type = type, .room = room};
   s->y = malloc((size_t)room * sizeof *s->y);
   s->error = malloc(SMOOTH_BLOCK * sizeof *s->error);
   if (!s->y || !s->error) return llrt_error(LLRT_OUT_OF_MEMORY, "results of %s", row->name);
@@ -129,23 +168,34 @@ static float number_of(uint64_t code) {
 static void look(const function_sweep *s, float x, float y, function_worst *worst) {
   double exact = s->row->exact((double)x);
   /* What is rounded correctly is off by half a unit at most. */
-  if (y != 0 && ((double)y == exact || (worst->ulp >= 0.5 && y == (float)exact))) return;
-  double error = ulps(y, exact);
+  bool nearest = s->type == LLRT_F32 && worst->ulp >= 0.5 && y == (float)exact;
+  if (y != 0 && ((double)y == exact || nearest)) return;
+  double error = units_off(s->type, y, exact);
   if (error > worst->ulp) *worst = (function_worst){error, x};
+}
+
+/* Whether all numbers have as many bits in the sweep's type as in f32, but for those that it lacks
+ * behind them: none is below its normal numbers or above them. */
+static bool are_normal(const function_sweep *s, double from, double to) {
+  places p = places_of(s->type);
+  double least = fmin(fabs(from), fabs(to)), most = fmax(fabs(from), fabs(to));
+  return s->type == LLRT_F32 || (least >= ldexp(1, p.lowest + 1) && most <= p.largest / 2);
 }
 
 /* SMOOTH_BLOCK numbers: those alone by the C library that may be worse than the worst. */
 static void look_at_block(const function_sweep *s, uint64_t first, uint64_t stride, const float *y,
                           function_worst *worst) {
-  double from = (double)number_of(first), largest,
-         step =
-             ((double)number_of(first + (SMOOTH_BLOCK - 1) * stride) - from) / (SMOOTH_BLOCK - 1);
-  bool even = first >> 23 == (first + (SMOOTH_BLOCK - 1) * stride) >> 23; /* in one binade */
-  bool smooth = even && smooth_errors(s->row->exact, from, step, y, s->error, &largest);
-  if (smooth && largest <= worst->ulp - SMOOTH_SLACK) return;
+  uint64_t last = first + (SMOOTH_BLOCK - 1) * stride;
+  double from = (double)number_of(first), to = (double)number_of(last),
+         step = (to - from) / (SMOOTH_BLOCK - 1), largest,
+         unit = ldexp(1, places_of(s->type).bits - 24); /* of f32 in units of the type */
+  bool even = first >> 23 == last >> 23;                /* in one binade */
+  bool smooth = even && are_normal(s, s->row->exact(from), s->row->exact(to)) &&
+                smooth_errors(s->row->exact, from, step, y, s->error, &largest);
+  double enough = worst->ulp / unit - SMOOTH_SLACK;
+  if (smooth && largest <= enough) return;
   for (uint64_t i = 0; i < SMOOTH_BLOCK; i++)
-    if (!smooth || !(s->error[i] <= worst->ulp - SMOOTH_SLACK))
-      look(s, number_of(first + i * stride), y[i], worst);
+    if (!smooth || !(s->error[i] <= enough)) look(s, number_of(first + i * stride), y[i], worst);
 }
 
 llrt_status function_sweep_piece(function_sweep *s, uint64_t first, uint64_t stride,

@@ -9,6 +9,7 @@ typedef struct function_row {
   double (*exact)(double);
   double most;   /* units of the last place of f32 */
   bool by_table; /* GPUs of NVIDIA make it by tables of their own, in other bits than others */
+  bool narrow;   /* they make it by shorter ways where it is rounded to 16 bits alone */
 } function_row;
 
 /* The functions; NULL past the last. */
@@ -18,7 +19,13 @@ const function_row *function_row_of(int number);
 llrt_status function_run(llrt_device *device, const char *name, const float *x, float *y,
                          int64_t n);
 
-/* The largest error that a function was found to have, and where. */
+/* What a value of that type may be off by, in units of its last place: of f32 what the row says; of
+ * bf16 and f16, into which a narrow function is rounded, half a unit and what expression.h allows
+ * the function. */
+double function_most(const function_row *row, llrt_dtype type);
+
+/* The largest error that a function was found to have, in units of the last place of what it is
+ * rounded to, and where. */
 typedef struct function_worst {
   double ulp;
   float at;
@@ -28,6 +35,7 @@ typedef struct function_worst {
 typedef struct function_sweep {
   llrt_device *device;
   const function_row *row;
+  llrt_dtype type;
   llrt_expr *expr;
   int64_t room;
   void *memory; /* the device's */
@@ -35,9 +43,10 @@ typedef struct function_sweep {
   double *error; /* of a block (function_smooth.h) */
 } function_sweep;
 
-/* Ownership: function_sweep_end, after a failure, too. */
+/* Of values in f32 (LLRT_F32), or rounded to LLRT_BF16 or LLRT_F16. Ownership: function_sweep_end,
+ * after a failure, too. */
 llrt_status function_sweep_begin(function_sweep *s, llrt_device *device, const function_row *row,
-                                 int64_t room);
+                                 llrt_dtype type, int64_t room);
 void function_sweep_end(function_sweep *s);
 
 /* Looks at the patterns first, first + stride, … below 2^32, at most `room` of them. *worst becomes

@@ -24,10 +24,11 @@ static void run_function(llrt_device *device, const char *name, const float *x, 
 }
 
 /* The error of a function over patterns `stride` apart, zeros, infinities and powers of two. */
-static void check_error(llrt_device *device, const function_row *row, uint64_t stride) {
+static void check_error(llrt_device *device, const function_row *row, llrt_dtype type,
+                        uint64_t stride) {
   function_worst worst = {0};
   function_sweep sweep;
-  llrt_status status = function_sweep_begin(&sweep, device, row, PIECE);
+  llrt_status status = function_sweep_begin(&sweep, device, row, type, PIECE);
   for (uint64_t first = 0; status == LLRT_OK && first < 1ull << 32; first += PIECE * stride)
     status = function_sweep_piece(&sweep, first, stride, &worst);
   if (status == LLRT_OK) status = function_sweep_piece(&sweep, 0, 1ull << 23, &worst);
@@ -35,8 +36,8 @@ static void check_error(llrt_device *device, const function_row *row, uint64_t s
   function_sweep_end(&sweep);
   if (getenv("LLRT_TEST_SHOW"))
     printf("| `%s` | %.2f | %.9g |\n", row->name, worst.ulp, (double)worst.at);
-  cr_expect_leq(worst.ulp, row->most + 1e-6, "%s(%.9g) is off by %g ulp", row->name,
-                (double)worst.at, worst.ulp);
+  cr_expect_leq(worst.ulp, function_most(row, type) + 1e-6, "%s(%.9g) is off by %g ulp of %s",
+                row->name, (double)worst.at, worst.ulp, llrt_dtype_name(type));
 }
 
 Test(functions, error) {
@@ -44,7 +45,8 @@ Test(functions, error) {
   uint64_t stride = given ? strtoull(given, NULL, 10) : 4099;
   int number = 0;
   for (const function_row *row = function_row_of(0); row; row = function_row_of(++number))
-    if (!only || strcmp(only, row->name) == 0) check_error(trial_device("host"), row, stride);
+    if (!only || strcmp(only, row->name) == 0)
+      check_error(trial_device("host"), row, LLRT_F32, stride);
 }
 
 /* Blocks of neighbours in many binades: what a polynomial says of errors is what the C library
@@ -82,7 +84,18 @@ Test(functions, errors_by_polynomials) {
 Test(functions, error_by_table) {
   for (int number = 0; function_row_of(number); number++)
     if (function_row_of(number)->by_table)
-      check_error(trial_device("cuda-emu:sm_90a"), function_row_of(number), 400009);
+      check_error(trial_device("cuda-emu:sm_90a"), function_row_of(number), LLRT_F32, 400009);
+}
+
+/* Functions that are rounded to 16 bits alone (expression/program_narrow.h). */
+Test(functions, error_of_rounded) {
+  static const llrt_dtype types[] = {LLRT_BF16, LLRT_F16};
+  static const char *const devices[] = {"host", "cuda-emu:sm_80", "cuda-emu:sm_90a",
+                                        "hip-emu:gfx942"};
+  for (size_t d = 0; d < sizeof devices / sizeof *devices; d++)
+    for (int number = 0; function_row_of(number); number++)
+      for (int t = 0; t < 2 && function_row_of(number)->narrow; t++)
+        check_error(trial_device(devices[d]), function_row_of(number), types[t], 32771);
 }
 
 /* Emulated GPUs beside the host. */

@@ -1,10 +1,8 @@
 /* Functions whose values are rounded to 16 bits or fewer alone, which GPUs of NVIDIA make by their
- * tables as they are (expression/program_narrow.c): where the program tells so, and how far off
- * they are (include/llrt/expression.h). */
+ * tables as they are (expression/program_narrow.c): where the program tells so. How far off they
+ * are: functions/error_of_rounded. */
 #include "expression/program_narrow.h"
-#include "jit/plan/types/number.h"
 #include "tests/expression/compute_trial.h"
-#include "tests/expression/function_errors.h"
 #include "tests/expression/program_text.h"
 
 #include <criterion/criterion.h>
@@ -61,82 +59,6 @@ Test(narrow, facts) {
     cr_expect_eq(quotient >= 0 && program_divides_narrow(program, narrow, quotient),
                  facts[f].divides, "%s: quotient", facts[f].text);
   }
-}
-
-/* ---- how far off ---- */
-
-enum { COUNT = 1 << 17 };
-
-/* Patterns of all binades, and at the ends zeros, infinities and NaN. */
-static void fill(float *x) {
-  static const float ends[] = {0,      -0.0f, INFINITY, -INFINITY, NAN, 88.7f,
-                               -88.7f, 89,    -89,      127,       -126};
-  for (int i = 0; i < COUNT; i++) {
-    uint32_t code = (uint32_t)i * 32771u;
-    memcpy(&x[i], &code, sizeof code);
-  }
-  memcpy(x, ends, sizeof ends);
-}
-
-static void run(const char *device_name, const char *function, const float *x, uint16_t *y) {
-  llrt_device *device = trial_device(device_name);
-  char text[80];
-  llrt_expr *expr;
-  llrt_tensor t[2] = {{.dtype = LLRT_F32, .rank = 1, .shape = {COUNT}, .device = device},
-                      {.dtype = LLRT_BF16, .rank = 1, .shape = {COUNT}, .device = device}};
-  const llrt_arg args[] = {{.name = "x", .tensor = &t[0]}, {.name = "y", .tensor = &t[1]}};
-  snprintf(text, sizeof text, "(x[n]) -> (y[n]) { y = %s(x) }", function);
-  cr_assert_not_null(device, "%s: %s", device_name, llrt_last_error());
-  cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK, "%s", llrt_last_error());
-  for (int i = 0; i < 2; i++)
-    cr_assert_eq(llrt_memory_allocate(device, COUNT * 4, &t[i].data), LLRT_OK);
-  llrt_memory_copy(device, t[0].data, x, COUNT * 4, LLRT_COPY_TO_DEVICE, NULL);
-  cr_assert_eq(llrt_compute_into(expr, args, 2, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
-  llrt_memory_copy(device, y, t[1].data, COUNT * 2, LLRT_COPY_FROM_DEVICE, NULL);
-  cr_assert_eq(llrt_stream_synchronize(device, NULL), LLRT_OK, "%s", llrt_last_error());
-  for (int i = 0; i < 2; i++) llrt_memory_free(device, t[i].data);
-  llrt_expr_destroy(&expr);
-}
-
-static double rounded(double x) {
-  const number_format *f = number_format_of(LLRT_BF16);
-  return number_value(f, number_code(f, x));
-}
-
-/* Whether y is f, but for the error that the header allows, as bf16. */
-static bool is_near(double f, double y) {
-  double error = fabs(f) * PROGRAM_NARROW_ERROR;
-  if (isnan(f) || isnan(y)) return isnan(f) && isnan(y);
-  if (isinf(f)) return y == f;
-  if (fabs(f) < PROGRAM_NARROW_LEAST && fabs(y) <= PROGRAM_NARROW_LEAST)
-    return !signbit(f) == !signbit(y);
-  return y >= rounded(f - error) && y <= rounded(f + error);
-}
-
-static void check_function(const char *device, const function_row *row) {
-  static float x[COUNT];
-  static uint16_t y[COUNT];
-  int wrong = 0;
-  fill(x);
-  run(device, row->name, x, y);
-  for (int i = 0; i < COUNT && wrong < 5; i++) {
-    double got = number_value(number_format_of(LLRT_BF16), y[i]), exact = row->exact((double)x[i]);
-    if (is_near(exact, got)) continue;
-    wrong++;
-    cr_expect(false, "%s: %s(%.9g) is %.9g, not about %.9g", device, row->name, (double)x[i], got,
-              exact);
-  }
-}
-
-Test(narrow, errors) {
-  static const char *const devices[] = {"host", "cuda-emu:sm_80", "cuda-emu:sm_90a",
-                                        "hip-emu:gfx942"};
-  static const char *const names[] = {"exp", "exp2", "sigmoid", "silu", "gelu"};
-  for (size_t d = 0; d < sizeof devices / sizeof *devices; d++)
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-      for (int f = 0; function_row_of(f); f++)
-        if (strcmp(function_row_of(f)->name, names[n]) == 0)
-          check_function(devices[d], function_row_of(f));
 }
 
 /* ---- beside others ---- */

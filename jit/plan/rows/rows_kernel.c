@@ -152,6 +152,15 @@ int rows_loaded_first(const rows *r, int *node) {
   return n;
 }
 
+/* Whether a tensor differs from block to block, but is no row: a table by position, a scale of each
+ * row. It is in no cache yet, as rows are not. */
+static bool differs_by_block(const rows *r, int number) {
+  const program_node *node = &r->program->node[number];
+  uint64_t bits;
+  return node->op == EXPR_TENSOR && (node->axes & ~r->program->reduced) &&
+         rows_flip_of(r, number, &bits) == ROWS_NONE && !rows_walks(r, number);
+}
+
 /* In the walk that step `walk` opens, if there is one, loads run a turn ahead. What differs from
  * row to row comes first, so that all of it is under way together; what is the same for all of
  * them, and likely near, only when it is wanted, so that it takes no registers of blocks that wait.
@@ -159,6 +168,8 @@ int rows_loaded_first(const rows *r, int *node) {
 static llrt_status load_inputs(rows *r, int walk) {
   int node[PROGRAM_MAX_NODES], n = rows_loaded_first(r, node);
   for (int i = 0; i < n; i++) LLRT_TRY(rows_fetch(r, node[i]));
+  for (int i = 0; i < r->program->n_nodes && walk < 0; i++)
+    if (differs_by_block(r, i)) LLRT_TRY(rows_fetch(r, i));
   if (walk >= 0) rows_load_early(r, walk);
   return LLRT_OK;
 }
@@ -260,13 +271,14 @@ static bool waits_in_words(rows *r) {
  * joined, else two, and a quarter of one for each weight but the first; with fewer ptxas spills. In
  * clusters the rows that are under way are worth that. Threads are dealt registers by eights. */
 static bool have_registers(rows *r, int blocks) {
-  enum { UNIT_REGISTERS = 1 << 16, DEALT = 8, OTHERS = 6, OTHERS_OF_WORDS = 8 };
+  enum { UNIT_REGISTERS = 1 << 16, UNIT_PARTS = 4, DEALT = 8, OTHERS = 6, OTHERS_OF_WORDS = 8 };
   const plan_kernel *kernel = r->d.kernel;
-  int thread_bits = kernel->lane_bits + kernel->warp_bits, weights = rows_count_weights(r);
+  int weights = rows_count_weights(r);
   bool few = weights == 0 && bits_count(r->program->reduced) == 1;
   bool words = waits_in_words(r);
   int quarters = words ? 4 : few ? 6 : 7 + bits_max(weights, 1);
-  int registers = (UNIT_REGISTERS >> thread_bits) / blocks;
+  int warps = blocks << kernel->warp_bits, of_part = (warps + UNIT_PARTS - 1) / UNIT_PARTS;
+  int registers = UNIT_REGISTERS / UNIT_PARTS / of_part >> kernel->lane_bits;
   int others = words ? OTHERS_OF_WORDS : OTHERS;
   return kernel->cluster_bits ||
          registers - registers % DEALT >= quarters * r->elements / 4 + others;

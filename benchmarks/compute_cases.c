@@ -9,10 +9,11 @@
 #define VLLM_K "storage(rank=3, digits=[dim2:16, dim0:16, dim2:8, dim1:8, dim0:rest])"
 #define VLLM_V "storage(rank=3, digits=[dim0:16, dim2:128, dim1:8, dim0:rest])"
 
-static const compute_place nhd[] = {{"kc", NHD}, {"vc", NHD}, {NULL, NULL}};
-static const compute_place hnd[] = {{"kc", HND}, {"vc", HND}, {NULL, NULL}};
-static const compute_place vllm_k[] = {{"kc", VLLM_K}, {"vc", HND}, {NULL, NULL}};
-static const compute_place vllm_kv[] = {{"kc", VLLM_K}, {"vc", VLLM_V}, {NULL, NULL}};
+static const compute_place nhd[] = {{"kc", NHD, 0}, {"vc", NHD, 0}, {NULL, NULL, 0}};
+static const compute_place hnd[] = {{"kc", HND, 0}, {"vc", HND, 0}, {NULL, NULL, 0}};
+static const compute_place vllm_k[] = {{"kc", VLLM_K, 0}, {"vc", HND, 0}, {NULL, NULL, 0}};
+static const compute_place vllm_kv[] = {{"kc", VLLM_K, 0}, {"vc", VLLM_V, 0}, {NULL, NULL, 0}};
+static const compute_place vllm_kv_odd[] = {{"kc", VLLM_K, 5}, {"vc", VLLM_V, 5}, {NULL, NULL, 0}};
 
 /* Queries of 32 heads and keys of 8 with norm and rotary embedding; e4m3 keys and values to slots.
  */
@@ -97,6 +98,7 @@ const compute_form compute_forms[] = {
     {"append_hnd", APPEND, {1, 6144}, "cs", hnd},
     {"append_vllm_k", APPEND, {1, 6144}, "cs", vllm_k},
     {"append_vllm_kv", APPEND, {1, 6144}, "cs", vllm_kv},
+    {"append_vllm_kv_odd", APPEND, {1, 6144}, "cs", vllm_kv_odd},
     {"bias_cast", "(x[t n], b[n]) -> (y[t n]: bf16) { y = x + b }", {1, 1}, "x", NULL},
 };
 const int compute_forms_count = sizeof compute_forms / sizeof *compute_forms;

@@ -6,7 +6,7 @@
 enum { BLOCK = 16 };
 
 /* Blocks in a random order. */
-static void draw_slots(placed *p, int64_t positions, uint64_t seed) {
+static void draw_slots(placed *p, int64_t positions, int first, uint64_t seed) {
   int64_t blocks = p->slots / BLOCK, *order = malloc((size_t)blocks * sizeof *order);
   p->slot = malloc((size_t)positions * sizeof *p->slot);
   if (!order || !p->slot) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
@@ -15,7 +15,8 @@ static void draw_slots(placed *p, int64_t positions, uint64_t seed) {
     order[i] = order[other];
     order[other] = i;
   }
-  for (int64_t i = 0; i < positions; i++) p->slot[i] = order[i / BLOCK] * BLOCK + i % BLOCK;
+  for (int64_t i = 0; i < positions; i++)
+    p->slot[i] = order[(i + first) / BLOCK] * BLOCK + (i + first) % BLOCK;
   free(order);
 }
 
@@ -25,7 +26,7 @@ void placed_begin(harness *h, const compute_place *place, uint64_t seed, device_
   int64_t positions = tensor->shape[0];
   size_t bytes = (size_t)positions * sizeof *p->slot;
   p->slots = 2 * (positions + BLOCK - 1) / BLOCK * BLOCK;
-  draw_slots(p, positions, seed);
+  draw_slots(p, positions, place->first, seed);
   harness_must(llrt_memory_allocate(h->device, bytes, &p->device_slot), "device memory");
   harness_must(
       llrt_memory_copy(h->device, p->device_slot, p->slot, bytes, LLRT_COPY_TO_DEVICE, NULL),

@@ -5,9 +5,11 @@
 
 #include "dot_run.h"
 
-/* The tensor's first axis is one of slots in memory, in blocks of 16; storage: of that. */
+/* The tensor's first axis is one of slots in memory, in blocks of 16; storage: of that; first: the
+ * slot of the first position in its block. */
 typedef struct compute_place {
   const char *tensor, *storage;
+  int first;
 } compute_place;
 
 /* A tensor's cache; `slots` 0: it has none. */
@@ -20,9 +22,9 @@ typedef struct placed {
   device_matrix memory; /* of all slots */
 } placed;
 
-/* Gives x, whose tensor has dtype and shape, its slots: each 16 positions lie in a block of the
- * cache, which has twice as many, in an order that `seed` decides. The tensor's memory is the
- * cache's then, and x->host has room for its elements in row-major order. */
+/* Gives x, whose tensor has dtype and shape, its slots: positions follow each other in blocks of
+ * the cache, which has twice as many, in an order of blocks that `seed` decides. The tensor's
+ * memory is the cache's then, and x->host has room for its elements in row-major order. */
 void placed_begin(harness *h, const compute_place *place, uint64_t seed, device_matrix *x,
                   placed *p);
 void placed_end(harness *h, device_matrix *x, placed *p);

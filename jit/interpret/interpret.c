@@ -10,6 +10,7 @@
 #include "jit/plan/check/plan_view.h"
 #include "jit/plan/facts/access.h"
 #include "jit/plan/facts/eval.h"
+#include "jit/plan/facts/following.h"
 #include "jit/plan/facts/index_eval.h"
 #include "jit/plan/facts/iteration.h"
 #include "jit/plan/facts/row_group.h"
@@ -148,6 +149,9 @@ static void reach_of_iteration(const interpreter *in, const plan_step *step, boo
 static bool is_interior(const interpreter *in, const plan_step *step) {
   bool interior, beyond;
   if (step->in_ring) return in->turn - in->begin < in->kernel->buffer[step->in_ring - 1].slots;
+  if (step->by_values)
+    return plan_values_follow(in->kernel, &in->kernel->index[step->by_values - 1], step->vector,
+                              in->grid, in->upper, in->args);
   if (!step->looped)
     return plan_block_interior(in->kernel, in->upper, step->ignored_bounds, in->args) &&
            plan_block_within(in->kernel, in->grid, in->upper, in->args);

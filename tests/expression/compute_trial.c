@@ -179,7 +179,8 @@ static llrt_status make_index(const trial *t, int i, uint64_t *state, side *s) {
   s->pool[from->axis] = from->positions;
   if (from->by) s->pool[from->by - 1] = 1;
   s->value = calloc((size_t)n + 2, sizeof *s->value);
-  draw_values(s, n, state);
+  if (t->fill) t->fill(s->value, n, from->positions);
+  else draw_values(s, n, state);
   tensor->indices = &s->index;
   tensor->n_indices = 1;
   size_t bytes = ((size_t)n + 2) * sizeof *s->value; /* the last counts values out of range */

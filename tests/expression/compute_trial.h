@@ -36,6 +36,8 @@ typedef struct trial {
   int offset;   /* elements by which memory is off its alignment */
   int counted;  /* 1 + a named axis whose extent is in device memory; 0: none */
   int count;    /* and how many of its positions count */
+  /* fills the n values of each index, for outputs no position twice; NULL: they are drawn */
+  void (*fill)(int64_t *value, int64_t n, int64_t positions);
 } trial;
 
 /* NULL where every element is as it should be; else what is wrong, static text. */

@@ -2,6 +2,7 @@
 #include "control_case.h"
 
 #include "base/bits.h"
+#include "following_case.h"
 
 #include <string.h>
 
@@ -280,6 +281,7 @@ bool control_case_make(step_case *c, const plan_target *target, control_way way)
   for (int t = 0; t < STEP_TENSORS; t++) c->tensor[t] = (step_tensor){.bits = 0};
   if (way == CONTROL_LOOP) made = make_loop(&seed, c, target);
   else if (way <= CONTROL_REPEAT) made = make_sum(&seed, c, target, way == CONTROL_JOIN);
+  else if (way == CONTROL_FOLLOW) made = following_case_make(&seed, c, target);
   else made = make_indexed(&seed, c, target, way);
   step_finish(c);
   return made;

@@ -11,6 +11,7 @@ typedef enum control_way {
   CONTROL_REPEAT,
   CONTROL_GATHER,  /* loads by an index */
   CONTROL_SCATTER, /* stores by an index */
+  CONTROL_FOLLOW,  /* the same of values that mostly follow each other (following_case.h) */
   CONTROL_PANEL,   /* loads by an index from a panel that has all that it may choose */
   CONTROL_WAYS
 } control_way;

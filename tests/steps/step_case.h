@@ -15,9 +15,10 @@ typedef struct step_tensor {
   int64_t range; /* 32- or 64-bit elements are a permutation of 0 .. range - 1 from here and there
                     on, some of them outside of it */
   int64_t counters; /* behind so many elements, which are values, the others are 0 */
-  uint8_t numbers;  /* llrt_dtype: its elements are small whole numbers, of which sums are exact; 0:
-                       bytes are anything */
-  uint8_t fuzz;     /* of numbers so many low bits are anything */
+  int follow;      /* of values: most follow each other, 2^follow from a multiple of that many on */
+  uint8_t numbers; /* llrt_dtype: its elements are small whole numbers, of which sums are exact; 0:
+                      bytes are anything */
+  uint8_t fuzz;    /* of numbers so many low bits are anything */
 } step_tensor;
 
 typedef struct step_case {

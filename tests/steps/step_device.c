@@ -52,6 +52,24 @@ static void fill_values(uint64_t *seed, const step_tensor *tensor, unsigned char
   }
 }
 
+/* The same, of which groups follow each other; in some cases values are out of range, or exchanged,
+ * or from no multiple on. */
+static void fill_following(uint64_t *seed, const step_tensor *tensor, unsigned char *bytes) {
+  size_t size = (size_t)tensor->bits / 8;
+  int64_t groups = tensor->range >> tensor->follow, first = step_below(seed, (int)groups);
+  int faults = step_below(seed, 5);
+  memset(bytes, 0, step_bytes(tensor));
+  for (int64_t i = 0; i < tensor->counters; i++) {
+    int64_t group = i >> tensor->follow, at = i & (int64_t)bits_mask(tensor->follow);
+    group = (first + group * (groups > 2 ? groups - 1 : 1)) % groups;
+    if (faults == 1 && step_once_in(seed, 9)) at = -1 - tensor->range;
+    else if (faults == 2) at ^= 1;
+    else if (faults == 3) at++;
+    int64_t value = (group << tensor->follow) + at;
+    memcpy(bytes + (size_t)i * size, &value, size);
+  }
+}
+
 static void images_init(const step_case *c, images *all) {
   uint64_t seed = c->seed ^ 0x9e3779b97f4a7c15;
   memset(all, 0, sizeof *all);
@@ -63,7 +81,9 @@ static void images_init(const step_case *c, images *all) {
     for (size_t i = 0; i < n; i++) all->before[t][i] = (unsigned char)(step_random(&seed) >> 8);
     if (c->tensor[t].numbers)
       fill_numbers(&seed, (llrt_dtype)c->tensor[t].numbers, c->tensor[t].fuzz, all->before[t], n);
-    if (c->tensor[t].range) fill_values(&seed, &c->tensor[t], all->before[t]);
+    if (c->tensor[t].range && c->tensor[t].follow)
+      fill_following(&seed, &c->tensor[t], all->before[t]);
+    else if (c->tensor[t].range) fill_values(&seed, &c->tensor[t], all->before[t]);
     memcpy(all->after[t], all->before[t], n);
   }
 }

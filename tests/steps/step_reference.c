@@ -366,8 +366,38 @@ static bool move(step_state *s, const plan_step *step, int value, bool load) {
 
 /* ---- control ---- */
 
+/* Whether the value at a position is in range, and as far behind a multiple of 2^vector as the
+ * position is, which the value at that multiple's position is, too. */
+static bool follows(const step_state *s, const plan_step *step,
+                    const int64_t position[PLAN_MAX_DIGITS]) {
+  const plan_index *index = &s->kernel->index[step->by_values - 1];
+  int64_t value, first, behind = 0, n = 1ll << step->vector, start[PLAN_MAX_DIGITS];
+  bool there = true;
+  memcpy(start, position, sizeof start);
+  for (int i = 0; i < s->kernel->n_digits; i++) {
+    const plan_digit *digit = &s->kernel->digit[i];
+    if (!(index->axes >> digit->axis & 1)) continue;
+    there &= position[i] * digit->step < step_number(s, &index->limit[digit->axis]);
+    if (digit->step == 1) start[i] -= position[i] % n;
+    if (digit->step == 1) behind = position[i] % n;
+  }
+  return there && index_value(s, index, position, &value) && index_value(s, index, start, &first) &&
+         first % n == 0 && value - first == behind;
+}
+
+static bool all_follow(const step_state *s, const plan_step *step) {
+  bool all = true;
+  for (uint64_t tile = 0; tile < 1ull << s->kernel->space.in[0].bits; tile++) {
+    int64_t position[PLAN_MAX_DIGITS];
+    step_position(s, tile, position);
+    all &= follows(s, step, position);
+  }
+  return all;
+}
+
 /* Whether every bound holds for all that the block's digits may be, by their upper parts. */
 static bool is_interior(const step_state *s, const plan_step *step) {
+  if (step->by_values) return all_follow(s, step);
   for (int b = 0; b < s->kernel->n_bounds; b++) {
     const plan_bound *bound = &s->kernel->bound[b];
     if (!(step->ignored_bounds >> b & 1) && s->upper[bound->top] >= step_number(s, &bound->full))

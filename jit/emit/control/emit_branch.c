@@ -16,6 +16,8 @@ static LLVMValueRef interior_of(emitter *e, const plan_step *step) {
     int slots = e->kernel->buffer[step->in_ring - 1].slots;
     return emit_less(e, emit_turn_number(e), emit_i32(e, slots));
   }
+  if (step->by_values)
+    return emit_values_follow(e, &e->kernel->index[step->by_values - 1], step->vector);
   if (step->looped) {
     if (step->iterations) e->iteration = e->outer;
     interior = emit_iteration_interior(e, &e->kernel->value[step->in], step->ignored_bounds);
@@ -61,7 +63,7 @@ void emit_if_interior(emitter *e, int at) {
   LLVMBuildCondBr(e->builder, interior_of(e, step), inside, edge);
   LLVMPositionBuilderAtEnd(e->builder, inside);
   e->interior = !step->in_ring;
-  e->interior_but = step->ignored_bounds;
+  e->interior_but = step->ignored_bounds; /* of values: bounds along other axes */
   emit_steps(e, at + 1, step->body);
   e->interior = false;
   if (step->joins) memcpy(first, e->value[step->out], sizeof first);

@@ -87,6 +87,7 @@ typedef struct emit_place {
   bool nibbles;         /* 4-bit elements, loaded one by one: offsets must be added before they are
                            halved, since two odd ones make one byte more */
   bool indexed;         /* the tensor has indices */
+  bool following;       /* the step's accesses are of positions whose values follow each other */
   uint64_t selecting;   /* indexed: bits of `space`'s digits that choose values of indices */
   int n_spots;          /* without indices at most one */
   emit_spot spot[EMIT_MAX_SPOTS];

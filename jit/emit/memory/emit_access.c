@@ -78,6 +78,7 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   else if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
   else place_in_buffer(e, &a);
   if (tensor && !load && e->kernel->n_indices) emit_place_tensor(e, a.value, 0, &a.read);
+  if (tensor && step->following) emit_place_following(e, step, &a.place);
   a.place.staged = step->staged;
   emit_words swapped;
   bool swap = access_is_high_first(e, &a) && !access_is_single_nibble(&a);

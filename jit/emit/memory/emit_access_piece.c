@@ -22,7 +22,7 @@ int access_piece_bytes(const access *a) {
 LLVMValueRef access_condition(emitter *e, access *a, uint64_t tile) {
   LLVMValueRef condition = a->step->masked ? emit_inside(e, &a->place, tile) : NULL;
   const emit_index_terms *terms = emit_place_terms(e, &a->place, tile);
-  if (terms) condition = emit_and(e, condition, terms->valid);
+  if (terms && !a->step->following) condition = emit_and(e, condition, terms->valid);
   terms = emit_place_terms(e, &a->read, tile);
   if (terms) condition = emit_and(e, condition, terms->kept);
   return condition;

@@ -17,6 +17,8 @@ void emit_block_turns(emitter *e, LLVMValueRef *begin, LLVMValueRef *end);
 void emit_decode_turn(emitter *e, LLVMValueRef turn);
 
 void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_place *place);
+/* The same place for the step's accesses of positions whose values follow each other. */
+void emit_place_following(const emitter *e, const plan_step *step, emit_place *place);
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place);
 /* The number of this turn of the block, whose rounds before count, too; i32. Where its slot of a
  * buffer begins. */

@@ -130,6 +130,14 @@ static emit_index_value read_value(emitter *e, const plan_index *index, const pl
   return check_value(e, index, loaded, at.beyond);
 }
 
+LLVMValueRef emit_raw_value(emitter *e, const plan_index *index, const plan_value *value,
+                            uint64_t tile) {
+  LLVMValueRef loaded;
+  value_place at = find_value(e, index, value, tile);
+  load_values(e, index, &at, 1, &loaded);
+  return loaded;
+}
+
 /* The same for an access at a place: neighbouring values that the thread needs are loaded together.
  */
 static emit_index_value read_grouped(emitter *e, int number, emit_place *place, uint64_t tile) {
@@ -139,7 +147,7 @@ static emit_index_value read_grouped(emitter *e, int number, emit_place *place, 
   bool interior = e->interior;
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
     interior &= !(index->axes >> axis & 1) || is_interior(e, axis);
-  int vector = interior || e->kernel->n_bounds == 0
+  int vector = !place->following && (interior || e->kernel->n_bounds == 0)
                    ? plan_index_vector(e->kernel, index, value, position)
                    : 0;
   uint64_t first = tile, selecting = plan_axes_bits(e->kernel, index->axes);

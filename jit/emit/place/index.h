@@ -13,6 +13,14 @@ LLVMValueRef emit_present(emitter *e);
 /* Sets *terms to what the indices of place's tensor add to the address at tile coordinate `tile`.
  */
 void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_index_terms *terms);
+/* The value that tile coordinate `tile` XOR what the thread adds selects, as it is in memory, i64;
+ * beyond the shape the last of the axis. */
+LLVMValueRef emit_raw_value(emitter *e, const plan_index *index, const plan_value *value,
+                            uint64_t tile);
+/* emit_following.c. i1, the same in all lanes: whether the values of the index that the block
+ * chooses follow each other, 2^following at a time, from multiples of 2^following on, each in range
+ * and none beyond the shape. */
+LLVMValueRef emit_values_follow(emitter *e, const plan_index *index, int following);
 /* PLAN_REPORT: writes to an index's report where one of its values is out of range. */
 void emit_report_step(emitter *e, const plan_step *step);
 

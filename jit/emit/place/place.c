@@ -11,6 +11,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/following.h"
 #include "jit/plan/facts/index_eval.h"
 #include "layout/f2.h"
 
@@ -130,6 +131,13 @@ void emit_place_tensor(emitter *e, const plan_value *value, int tensor, emit_pla
     place->moving |= index_bits(e->kernel, tensor);
   }
   if (!place->indexed) spot_of(e, place, 0);
+}
+
+void emit_place_following(const emitter *e, const plan_step *step, emit_place *place) {
+  plan_address_of_access(e->kernel, step, &place->map);
+  place->following = true;
+  place->selecting &=
+      ~plan_following_bits(e->kernel, plan_slots_of(e->kernel, step->tensor), step->following);
 }
 
 /* Columns of a buffer's address in bytes. */

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "jit/plan/check/plan_view.h"
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/following.h"
 #include "jit/plan/facts/block_gather.h"
 #include "jit/plan/facts/box.h"
 #include "jit/plan/facts/shuffle_round.h"
@@ -255,6 +256,21 @@ static llrt_status check_turned(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* An index that alone chooses its tensor's positions, of which the tile has so many. */
+static llrt_status check_by_values(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  if (!step->by_values) return LLRT_OK;
+  CHECK(!kernel->target.simd_lanes && !kernel->flat && step->by_values <= kernel->n_indices &&
+            !step->looped && !step->in_ring && step->vector > 0 &&
+            step->vector <= kernel->lane_bits,
+        "step %d: no values to ask about", at);
+  const plan_index *index = &kernel->index[step->by_values - 1];
+  CHECK(plan_slots_of(kernel, index->tensor) == index &&
+            bits_count(plan_following_bits(kernel, index, step->vector)) == step->vector,
+        "step %d: no 2^%d values of i%d", at, step->vector, step->by_values - 1);
+  return LLRT_OK;
+}
+
 static llrt_status check_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   const plan_step_row *row = plan_step_row_of(step->kind);
@@ -274,8 +290,8 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
   case PLAN_REPORT:
     CHECK(step->index < kernel->n_indices, "step %d: index %d", at, step->index);
     return LLRT_OK;
-  case PLAN_IF_PRESENT:
-  case PLAN_IF_INTERIOR: return check_looped(kernel, at);
+  case PLAN_IF_PRESENT: return check_looped(kernel, at);
+  case PLAN_IF_INTERIOR: LLRT_TRY(check_by_values(kernel, at)); return check_looped(kernel, at);
   case PLAN_PREFETCH:
     CHECK(kernel->target.simd_lanes && step->tensor < kernel->n_tensors && kernel->n_indices == 0 &&
               !kernel->flat,

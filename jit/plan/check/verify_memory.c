@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/following.h"
 #include "jit/plan/facts/box.h"
 #include "jit/plan/facts/index_eval.h"
 #include "jit/plan/facts/matrix.h"
@@ -99,6 +100,8 @@ static llrt_status check_vector_indices(const plan_kernel *kernel, int at, const
         step->kind == PLAN_STORE && plan_leaves_out_all(index) && !stores_halves(step, value);
     if (index->tensor != step->tensor && !left_out) continue;
     uint64_t selecting = plan_axes_bits(kernel, index->axes);
+    if (index->tensor == step->tensor)
+      selecting &= ~plan_following_bits(kernel, index, step->following);
     for (int j = 0; j < step->vector; j++) {
       uint64_t moved = f2_apply(kernel->space.column, plan_value_columns(value, dim)[positions[j]]);
       CHECK(!(moved & selecting), "step %d: a vector with several values of index %d", at, i);
@@ -229,6 +232,41 @@ static llrt_status check_parted(const plan_kernel *kernel, int at, const plan_va
   return LLRT_OK;
 }
 
+/* Whether step `at` is in the body of one that has asked about so many values of the index. */
+static bool is_known_to_follow(const plan_kernel *kernel, int at, const plan_index *index) {
+  bool known = false;
+  for (int i = 0; i < at; i++) {
+    const plan_step *asked = &kernel->step[i];
+    if (asked->kind == PLAN_IF_INTERIOR && at <= i + asked->body && asked->by_values)
+      known |= &kernel->index[asked->by_values - 1] == index &&
+               asked->vector >= kernel->step[at].following;
+  }
+  return known;
+}
+
+/* Positions whose values follow each other are the registers of an access, and nothing else moves
+ * them. */
+static llrt_status check_following(const plan_kernel *kernel, int at, const plan_value *value) {
+  const plan_step *step = &kernel->step[at];
+  if (step->following == 0) return LLRT_OK;
+  const plan_index *index = plan_slots_of(kernel, step->tensor);
+  CHECK(step->kind == PLAN_STORE && step->following <= step->vector && !step->overhang &&
+            !step->parted && index && is_known_to_follow(kernel, at, index),
+        "step %d: values that may not follow", at);
+  uint64_t own = plan_following_bits(kernel, index, step->following);
+  int n = 0;
+  for (int i = 0; i < llrt_layout_in_bits(&value->layout); i++) {
+    uint64_t moved = f2_apply(kernel->space.column, value->layout.column[i]);
+    bool one = i < plan_value_bits(value, PLAN_REGISTER) && bits_count(moved) == 1;
+    n += one && moved & own;
+    CHECK(one || !(moved & own), "step %d: parts of an access in several threads", at);
+  }
+  for (int j = 0; j < step->following; j++)
+    CHECK(index->column[j] == 1ull << j, "step %d: values that lie apart", at);
+  CHECK(n == step->following, "step %d: 2^%d positions of 2^%d", at, n, step->following);
+  return LLRT_OK;
+}
+
 /* Registers of the host move as vectors: lanes that hold copies are the last ones. */
 static bool copies_are_last(const plan_value *value) {
   const uint64_t *lanes = plan_value_columns(value, PLAN_LANE);
@@ -267,7 +305,8 @@ llrt_status plan_verify_access(const plan_kernel *kernel, int at) {
       return LLRT_OK;
     }
     if (step->front) return check_front(kernel, at);
-    plan_address_of_tensor(kernel, step->tensor, &map);
+    LLRT_TRY(check_following(kernel, at, value));
+    plan_address_of_access(kernel, step, &map);
     LLRT_TRY(check_parted(kernel, at, value));
     CHECK(!step->staged || (kernel->panel.gathered && step->kind == PLAN_LOAD && step->tensor == 0),
           "step %d: there is no panel", at);

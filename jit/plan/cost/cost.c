@@ -3,6 +3,7 @@
 #include "jit/plan/cost/cost.h"
 
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/following.h"
 
 #include "base/bits.h"
 #include "jit/plan/facts/block_gather.h"
@@ -222,7 +223,7 @@ static int count_step(const plan_kernel *kernel, const plan_step *step, traffic_
   if (kind == TRAFFIC_GLOBAL) {
     plan_value_spread(kernel, walk.value, &spread);
     walk.value = &spread;
-    plan_address_of_tensor(kernel, step->tensor, &map);
+    plan_address_of_access(kernel, step, &map);
   } else {
     plan_address_of_buffer(kernel, step->buffer, &map);
     plan_blocks_of_buffer(kernel, step->buffer, &walk.blocks);

@@ -363,6 +363,8 @@ typedef struct draft_runs {
                                      exactly 2^j elements; 0: there is none */
 } draft_runs;
 void draft_runs_of(draft *d, int t, draft_runs *out);
+/* log2 of what divides the tensor's base and all strides, elements. */
+int draft_base_align(const draft *d, int t);
 
 /* ---- space.c ---- */
 

@@ -55,17 +55,20 @@ static int whole_bits(const tiler *w, int t) {
   return n;
 }
 
-/* What divides the address of everything but a run of tensor t: its base and every stride. (Columns
- * are the run's or are kept clear in its low bits.) */
-static int run_alignment(const tiler *w, int t) {
-  const draft *d = w->d;
-  int align = bits_min(d->address_align[t], w->n_run[t]);
+int draft_base_align(const draft *d, int t) {
+  int align = d->address_align[t];
   const llrt_swizzle *swizzle = &d->kernel->swizzle[t];
   if (swizzle->swizzle_len) align = bits_min(align, swizzle->per_element);
   for (int i = 0; i < d->kernel->n_digits; i++)
     if (d->kernel->digit[i].side[t].kind == PLAN_STRIDE || draft_begins_anywhere(d, t, i))
       align = bits_min(align, d->side[i][t].align);
   return bits_min(align, d->index_align[t]);
+}
+
+/* The same of everything but a run of the tensor. (Columns are the run's or are kept clear in its
+ * low bits.) */
+static int run_alignment(const tiler *w, int t) {
+  return bits_min(draft_base_align(w->d, t), w->n_run[t]);
 }
 
 /* Whether the runs of tensor t are whole sectors of memory, as far as is known. A GPU's promises

@@ -47,8 +47,7 @@ bool plan_overhangs(const plan_kernel *kernel, int axis) {
   return overhangs;
 }
 
-/* The digit that holds the lowest positions of an axis; -1: there is none. */
-static int lowest_digit(const plan_kernel *kernel, int axis) {
+int plan_lowest_digit(const plan_kernel *kernel, int axis) {
   for (int i = 0; i < kernel->n_digits; i++)
     if (kernel->digit[i].axis == axis && kernel->digit[i].step == 1) return i;
   return -1;
@@ -80,7 +79,7 @@ static bool keeps_aligned(const plan_kernel *kernel, const plan_value *value, ui
 
 int plan_index_vector(const plan_kernel *kernel, const plan_index *index, const plan_value *value,
                       int position[]) {
-  int vector = 0, digit = index->along < 0 ? -1 : lowest_digit(kernel, index->along);
+  int vector = 0, digit = index->along < 0 ? -1 : plan_lowest_digit(kernel, index->along);
   if (kernel->flat || kernel->target.simd_lanes || digit < 0) return 0;
   int shift = llrt_layout_out_shift(&kernel->space, digit);
   while (vector < bits_min(index->vector, kernel->digit[digit].bits) &&

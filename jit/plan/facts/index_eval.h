@@ -18,6 +18,9 @@ typedef struct plan_index_terms {
 uint64_t plan_axes_bits(const plan_kernel *kernel, unsigned axes);
 uint64_t plan_selecting_bits(const plan_kernel *kernel, int tensor);
 
+/* The digit that holds the lowest positions of an axis; -1: there is none. */
+int plan_lowest_digit(const plan_kernel *kernel, int axis);
+
 /* Whether elements with a value out of range are not moved. */
 bool plan_leaves_out(const plan_index *index);
 /* The same, and with them what other tensors have at these positions: a convert's. */

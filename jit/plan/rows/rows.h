@@ -4,6 +4,7 @@
  *   rows_tile.c    digits -> the work tile, who holds which of its bits
  *   rows_access.c  values from tensors and into them
  *   rows_pads.c    what lies beyond a shape in a padded output
+ *   rows_slots.c   slots that an index chooses, side by side in memory
  *   rows_words.c   bits of an output's words that are permuted
  *   rows_reduce.c  joins along axes: in the block, or walked
  *   rows_halves.c  extremes of 16-bit floats, two in a word
@@ -135,6 +136,15 @@ llrt_status rows_load_kept(rows *r, int node, const plan_value *laid_out);
 bool rows_keeps_part(const rows *r, int node);
 /* log2 elements of an access to a ring. */
 int rows_kept_vector(const rows *r, const plan_value *value);
+
+/* rows_slots.c: log2 positions along *axis whose slots, which the output's index chooses, fill a
+ * sector of memory where they follow each other; 0: none. */
+int rows_slots(const rows *r, int tensor, int *axis);
+/* Whether the value is stored by accesses of several slots where these follow each other. */
+bool rows_stores_slots(const rows *r, int tensor, int value);
+llrt_status rows_store_slots(rows *r, int tensor, int value);
+/* rows_access.c: stores a value of the tensor's elements as blocks at the edge do. */
+llrt_status rows_store_at_edge(rows *r, int tensor, int value);
 
 /* rows_reduce.c: whether the kernel's tile may overhang the axis. */
 bool rows_overhang(const rows *r, int axis);

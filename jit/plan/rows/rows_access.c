@@ -255,6 +255,15 @@ static llrt_status encode(rows *r, const program_tensor *tensor, int *value) {
   return draft_cast(&r->d, from, to, value);
 }
 
+llrt_status rows_store_at_edge(rows *r, int tensor, int value) {
+  plan_kernel *kernel = r->d.kernel;
+  access_forms f;
+  const plan_value layout = kernel->value[value];
+  const plan_step step = {.kind = PLAN_STORE, .tensor = (uint8_t)tensor, .in = (uint8_t)value};
+  LLRT_TRY(find_forms(r, step, &layout, &f));
+  return draft_step(kernel, f.edge ? f.masked : f.whole);
+}
+
 /* Which of an access's two forms. */
 enum { ACCESS_WHOLE, ACCESS_MASKED, ACCESS_BOTH };
 
@@ -264,6 +273,7 @@ static llrt_status store_elements(rows *r, int tensor, int value, int form) {
   bool words = r->program->tensor[tensor].words != 0;
   if (words) LLRT_TRY(rows_lay_out_words(r, tensor, &value));
   LLRT_TRY(encode(r, &r->program->tensor[tensor], &value));
+  if (rows_stores_slots(r, tensor, value)) return rows_store_slots(r, tensor, value);
   plan_value *stored = &kernel->value[value];
   if (kernel->tensor_bits[tensor] < 32) stored->word = (uint8_t)word_of(&r->d, stored, tensor);
   if (words) LLRT_TRY(rows_permute_words(r, tensor, &value));

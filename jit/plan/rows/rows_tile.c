@@ -28,6 +28,8 @@
 #define KEPT_SHARE 4
 /* log2 positions, at most, of an axis of which a thread has all. */
 #define MOST_FLIPPED_BITS 1
+/* log2 warps, at most, beside each other in slots that fill a sector. */
+#define MOST_SLOT_WARP_BITS 4
 /* Of a line of memory. */
 #define LINE_BITS (128 * 8)
 /* log2 registers of the host, and of rows that lie in them. */
@@ -306,6 +308,37 @@ static void choose_walk(tiler *w, int *bits, int *warps) {
   else *warps += odd;
 }
 
+/* The bit that moves the coordinate along an axis by so much, if none has it yet; -1: there is
+ * none.
+ */
+static int bit_of_position(const tiler *w, int axis, int64_t step) {
+  for (int z = 0; z < w->d->n_bits; z++) {
+    const plan_digit *digit = &w->d->kernel->digit[draft_digit_of(w->d, z)];
+    int at = z - w->d->first[draft_digit_of(w->d, z)];
+    if (digit->axis == axis && digit->step << at == step && !(w->used >> z & 1) && may_follow(w, z))
+      return z;
+  }
+  return -1;
+}
+
+/* Positions whose slots fill sectors of outputs' memory, until the dim has `most` bits. */
+static void place_slots(tiler *w, plan_dim dim, int most) {
+  for (int t = 0; t < w->d->kernel->n_tensors; t++) {
+    int axis = 0, n = rows_slots(w->r, t, &axis);
+    for (int j = 0; j < n && w->n[dim] < most; j++) {
+      int found = bit_of_position(w, axis, 1ll << j);
+      if (found >= 0) place(w, dim, found);
+    }
+  }
+}
+
+static bool has_slots(const rows *r) {
+  bool has = false;
+  int axis;
+  for (int t = 0; t < r->program->n_tensors; t++) has |= rows_slots(r, t, &axis) > 0;
+  return has;
+}
+
 /* Lanes take what follows in memory. Where a row lies in pieces of whole lines beside those of
  * other rows, they take more of its pieces before others' elements: a block then has one row, and a
  * multiprocessor room for several. */
@@ -314,10 +347,12 @@ static void fill_lanes(tiler *w) {
   uint64_t all = bits_mask(w->d->n_bits);
   int line = bits_log2(LINE_BITS / kernel->tensor_bits[w->anchor]) - w->vector;
   bool begins = w->n_sorted > 0 && w->reduced >> w->sorted[0] & 1;
-  if (w->r->resident && begins) {
+  bool slots = has_slots(w->r);
+  if (w->r->resident && (begins || slots)) {
     fill(w, PLAN_LANE, bits_min(bits_max(line, 0), kernel->lane_bits), all);
     fill(w, PLAN_LANE, kernel->lane_bits, w->reduced);
   }
+  if (slots) place_slots(w, PLAN_LANE, kernel->lane_bits);
   fill(w, PLAN_LANE, kernel->lane_bits, all);
 }
 
@@ -335,6 +370,7 @@ static void gpu_roles(tiler *w) {
     int bits = bits_count(w->reduced & ~w->used) + w->n[PLAN_REGISTER];
     fill(w, PLAN_WARP, row_warps(w, bits) - w->fewer, w->reduced);
     fill(w, PLAN_REGISTER, w->r->turns ? MOST_TURN_BITS : MOST_BITS, w->reduced);
+    if (w->n[PLAN_WARP] == 0) place_slots(w, PLAN_WARP, MOST_SLOT_WARP_BITS);
   } else {
     int bits, warps;
     choose_walk(w, &bits, &warps);

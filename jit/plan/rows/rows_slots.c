@@ -1,0 +1,124 @@
+/* Outputs whose positions along an axis an index chooses, such as slots of a paged cache, in
+ * storages that have slots side by side: vLLM's values [block, head, dim, slot], one element each,
+ * its keys [block, head, dim / x, slot, x], 16 bytes each. By themselves the elements of a position
+ * are less than a sector then, or single bytes. Positions that follow each other mostly have slots
+ * that do, too: so the tile has as many of them as fill a sector, in lanes. Where they lie inside
+ * of an access, too, blocks ask whether their slots follow each other, and store whole accesses
+ * then.
+ */
+#include "jit/plan/rows/rows.h"
+
+#include "base/bits.h"
+#include "base/status.h"
+#include "jit/plan/exchange/exchange.h"
+#include "jit/plan/facts/following.h"
+#include "jit/plan/facts/value.h"
+
+static const plan_index *slots_of(const rows *r, int tensor) {
+  const plan_kernel *kernel = r->d.kernel;
+  bool may = r->program->tensor[tensor].output && r->resident && !kernel->target.simd_lanes &&
+             kernel->tensor_bits[tensor] >= 8 && !r->program->tensor[tensor].words;
+  return may ? plan_slots_of(kernel, tensor) : NULL;
+}
+
+int rows_slots(const rows *r, int tensor, int *axis) {
+  const plan_index *index = slots_of(r, tensor);
+  uint64_t sector = (uint64_t)r->d.kernel->target.sector_bytes * 8;
+  int n = 0;
+  if (!index) return 0;
+  *axis = bits_lowest(index->axes);
+  sector /= (uint64_t)r->d.kernel->tensor_bits[tensor];
+  while (n < index->tile_bits && index->column[n] && index->column[n] < sector) n++;
+  return n;
+}
+
+/* log2 slots of an access: those that the tile has of the storage's, and that lie in memory one by
+ * one, from an aligned address on. */
+static int following_of(const rows *r, int tensor, const plan_value *value) {
+  const plan_kernel *kernel = r->d.kernel;
+  const plan_index *index = slots_of(r, tensor);
+  int most = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[tensor]), n = 0;
+  if (!index || plan_tile_bits_in(kernel, value) != bits_mask(r->d.tile_bits)) return 0;
+  most = bits_min(most, draft_base_align(&r->d, tensor));
+  most = bits_min(most, plan_value_bits(value, PLAN_REGISTER));
+  most = bits_min(most, bits_count(plan_following_bits(kernel, index, index->tile_bits)));
+  while (n < most && index->column[n] == 1ull << n) n++;
+  return n;
+}
+
+/* Tile bits by how far they move the address where slots follow each other; last what does not. */
+static void sort_by_address(const rows *r, int tensor, int order[LLRT_MAX_BITS]) {
+  plan_address_map map;
+  plan_address_of_following(r->d.kernel, tensor, slots_of(r, tensor)->tile_bits, &map);
+  for (int b = 0; b < r->d.tile_bits; b++) {
+    int at = b;
+    for (; at > 0 && map.column[order[at - 1]] - 1 > map.column[b] - 1; at--)
+      order[at] = order[at - 1];
+    order[at] = b;
+  }
+}
+
+/* Exchanges the value so that the first registers, then lanes, then other registers, then warps
+ * have what follows in memory. */
+static llrt_status lay_out(rows *r, int tensor, int first, int *value) {
+  const plan_value from = r->d.kernel->value[*value];
+  int registers = plan_value_bits(&from, PLAN_REGISTER), order[LLRT_MAX_BITS], next = 0;
+  const struct {
+    plan_dim dim;
+    int n;
+  } parts[] = {{PLAN_REGISTER, first},
+               {PLAN_LANE, plan_value_bits(&from, PLAN_LANE)},
+               {PLAN_REGISTER, registers - first},
+               {PLAN_WARP, plan_value_bits(&from, PLAN_WARP)}};
+  vector_list list[3] = {{0}};
+  plan_value wanted;
+  sort_by_address(r, tensor, order);
+  for (int p = 0; p < 4; p++)
+    for (int i = 0; i < parts[p].n; i++, next++) {
+      vector_list *own = &list[parts[p].dim];
+      own->at[own->n++] = next < r->d.tile_bits ? 1ull << order[next] : 0;
+    }
+  LLRT_TRY(vector_lists_value(r->d.tile_bits, from.bits, list, &wanted));
+  wanted.word = (uint8_t)bits_min(registers, rows_word_bits(r->d.kernel, tensor));
+  return draft_exchange(&r->d, *value, &wanted, value);
+}
+
+/* Bounds along the axis of the index's values: all of a block's are kept where slots follow. */
+static uint32_t bounds_along(const plan_kernel *kernel, int axis) {
+  uint32_t bounds = 0;
+  for (int i = 0; i < kernel->n_bounds; i++)
+    if (kernel->bound[i].axis == axis) bounds |= 1u << i;
+  return bounds;
+}
+
+bool rows_stores_slots(const rows *r, int tensor, int value) {
+  return following_of(r, tensor, &r->d.kernel->value[value]) > 0;
+}
+
+llrt_status rows_store_slots(rows *r, int tensor, int value) {
+  plan_kernel *kernel = r->d.kernel;
+  const plan_index *index = slots_of(r, tensor);
+  int following = following_of(r, tensor, &kernel->value[value]), together = value, branch;
+  uint32_t along = bounds_along(kernel, bits_lowest(index->axes));
+  uint32_t others = (uint32_t)bits_mask(kernel->n_bounds) & ~along;
+  LLRT_TRY(draft_open(kernel,
+                      (plan_step){.kind = PLAN_IF_INTERIOR,
+                                  .by_values = (uint8_t)(1 + (index - kernel->index)),
+                                  .vector = (uint8_t)following,
+                                  .ignored_bounds = others},
+                      &branch));
+  LLRT_TRY(lay_out(r, tensor, following, &together));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_STORE,
+                                          .tensor = (uint8_t)tensor,
+                                          .in = (uint8_t)together,
+                                          .vector = (uint8_t)following,
+                                          .following = (uint8_t)following,
+                                          .masked = others != 0,
+                                          .ignored_bounds = along}));
+  draft_close(kernel, branch);
+  int end = kernel->n_steps;
+  LLRT_TRY(lay_out(r, tensor, 0, &value));
+  LLRT_TRY(rows_store_at_edge(r, tensor, value));
+  kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - end);
+  return LLRT_OK;
+}

@@ -8,6 +8,7 @@
 #include "layout/storage_rule.h"
 #include "runtime/compute_axes.h"
 #include "runtime/compute_kept.h"
+#include "runtime/compute_pairs.h"
 #include "runtime/context.h"
 #include "runtime/index_check.h"
 #include "runtime/prepared.h"
@@ -204,6 +205,7 @@ static llrt_status describe_call(const llrt_expr *expr, const llrt_arg *args, in
   LLRT_ENTRY_NAMES(call->called);
   LLRT_TRY(llrt_validate_tensors(call->desc.tensors, call->desc.n_tensors, call->desc.dot.roles,
                                  stream));
+  compute_join_pairs(call);
   compute_merge_axes(&call->desc);
   call->desc.program_hash = program_hash(&call->desc.program);
   return LLRT_OK;

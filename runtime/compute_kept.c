@@ -25,7 +25,8 @@ typedef struct compute_given {
   int8_t name[LLRT_EXPR_MAX_TENSORS + LLRT_EXPR_MAX_SCALARS];
   int8_t arg_of[LLRT_EXPR_MAX_TENSORS];   /* of the operation's tensor */
   ptrdiff_t moved[LLRT_EXPR_MAX_TENSORS]; /* bytes from an argument's data to its tensor's */
-  given_tensor tensor[];                  /* by argument; of scalars unused */
+  uint8_t align[LLRT_EXPR_MAX_TENSORS]; /* bytes that divide its tensor's, beyond what is checked */
+  given_tensor tensor[];                /* by argument; of scalars unused */
 } compute_given;
 
 /* ---- memory ---- */
@@ -135,7 +136,8 @@ static compute_call *exchange(_Atomic(expr_kept *) *place, compute_call *call) {
 
 /* ---- finding ---- */
 
-/* Addresses and numbers of this call. False where a number is none of its type. */
+/* Addresses and numbers of this call. False where a number is none of its type,
+ * or an address not what the description wants. */
 static bool bind(const llrt_expr *expr, const llrt_arg *args, compute_call *call) {
   const compute_given *given = call->given;
   for (int i = 0; i < given->n; i++) {
@@ -147,6 +149,8 @@ static bool bind(const llrt_expr *expr, const llrt_arg *args, compute_call *call
   for (int t = 0; t < call->desc.n_tensors; t++) {
     char *data = args[given->arg_of[t]].tensor->data;
     call->desc.tensors[t].data = data ? data + given->moved[t] : NULL;
+    /* Words of two elements lie where two elements may not. */
+    if ((uintptr_t)call->desc.tensors[t].data % given->align[t] != 0) return false;
   }
   return true;
 }
@@ -186,6 +190,8 @@ static compute_given *note(const llrt_expr *expr, const llrt_arg *args, int n,
     const char *data = args[arg].tensor->data, *moved = call->desc.tensors[t].data;
     given->arg_of[t] = (int8_t)arg;
     given->moved[t] = data ? moved - data : 0;
+    bool joined = call->desc.tensors[t].dtype != args[arg].tensor->dtype; /* compute_pairs.c */
+    given->align[t] = joined ? (uint8_t)(llrt_dtype_bits(call->desc.tensors[t].dtype) / 8) : 1;
   }
   return given;
 }

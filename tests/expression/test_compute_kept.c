@@ -115,6 +115,27 @@ Test(compute_kept, positions_that_are_taken) {
   pair_free(p);
 }
 
+/* Halves of words are such where the call's address allows it. */
+Test(compute_kept, words_of_pairs) {
+  pair *p = pair_new("(x[t (n p:2)]) -> (y[t n]) { y = x[p=0] - x[p=1] * 4 }");
+  uint16_t x[ALL + 3];
+  for (int i = 0; i < ALL + 3; i++) x[i] = (uint16_t)((127 + i % 5) << 7); /* 2^(i % 5) */
+  p->x.dtype = LLRT_BF16;
+  p->y.shape[1] = LENGTH / 2;
+  for (int turn = 0; turn < 4; turn++) {
+    int begin = (turn * 3 + 2) % 4;
+    p->x.data = x + begin;
+    call(p, 2);
+    for (int i = 0; i < ALL / 2; i++) {
+      int at = begin + 2 * i;
+      float wanted = (float)(1 << at % 5) - (float)(4 << (at + 1) % 5);
+      cr_expect_eq(p->data[1][0][i], wanted, "from %d, [%d]: %g", begin, i,
+                   (double)p->data[1][0][i]);
+    }
+  }
+  pair_free(p);
+}
+
 /* What is refused once is refused behind calls that were not. */
 Test(compute_kept, checks_what_may_differ) {
   pair *p = pair_new(scaled);

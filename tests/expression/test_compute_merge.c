@@ -9,6 +9,7 @@ typedef struct merging {
   const char *text;
   const char *storage; /* of x */
   int kernels;         /* of both shapes */
+  llrt_dtype type;     /* of x; NONE: f32 */
 } merging;
 
 static uint64_t compiles_of(const llrt_device *device) {
@@ -27,7 +28,7 @@ static void check(const merging *m) {
     trial t = {.text = m->text,
                .device = device,
                .extent = {extents[i][0], extents[i][1]},
-               .tensor = {{.storage = m->storage}}};
+               .tensor = {{.type = m->type, .storage = m->storage}}};
     const char *wrong = trial_run(&t);
     cr_assert_null(wrong, "%s, %d x %d: %s", m->text, (int)t.extent[0], (int)t.extent[1], wrong);
   }
@@ -37,13 +38,14 @@ static void check(const merging *m) {
 
 Test(compute_merge, rows) {
   static const merging cases[] = {
-      {"(x[t n]) -> (y[t n]) { y = abs(x) }", NULL, 1},
-      {"(x[t n], r[t n]) -> (y[t n], h[t n]) { h = x + r; y = h * 2 }", NULL, 1},
+      {"(x[t n]) -> (y[t n]) { y = abs(x) }", NULL, 1, 0},
+      {"(x[t n], r[t n]) -> (y[t n], h[t n]) { h = x + r; y = h * 2 }", NULL, 1, 0},
+      {"(x[t (n p:2)]) -> (y[t n]) { y = abs(x[p=0]) * x[p=1] }", NULL, 1, LLRT_BF16},
       /* What speaks of an axis, or lacks one, keeps them apart. */
-      {"(x[t n]) -> (y[t n]) { y = x + n }", NULL, 2},
-      {"(x[t n], b[n]) -> (y[t n]) { y = x - b }", NULL, 2},
-      {"(x[t n]) -> (y[t n]) { y = -x }", "col_major", 2},
-      {"(x[t n]) -> (y[t ~n]) { y = x * x }", NULL, 2},
+      {"(x[t n]) -> (y[t n]) { y = x + n }", NULL, 2, 0},
+      {"(x[t n], b[n]) -> (y[t n]) { y = x - b }", NULL, 2, 0},
+      {"(x[t n]) -> (y[t n]) { y = -x }", "col_major", 2, 0},
+      {"(x[t n]) -> (y[t ~n]) { y = x * x }", NULL, 2, 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check(&cases[i]);
 }

@@ -51,7 +51,7 @@ CONSTANTS += [
         ("rounds", 0.6, "of a tile's clocks, where the next one begins meanwhile"),
         ("cluster", 1400, "clocks of sums that a cluster's blocks join, for each doubling of these"),
         ("start", 500, "clocks of a run: fills and drains"),
-        ("deal", 18000, "clocks of dealt turns: blocks out of step, sums through memory"),
+        ("deal", 18000, "clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory"),
         ("second", 3000, "clocks of a second stage"),
         ("share", 100, "clocks there, for each share"),
         ("partial", 0.02, "clocks of a share's result there, of the whole device"),
@@ -131,7 +131,7 @@ def predict(c, x):
     once = fetched["a"] / np.where(swapped, c["beside"], 1) + fetched["b"] / np.where(swapped, 1, c["beside"])
     tile = of("tile") * np.sqrt(area) * np.where(c["rounds"] > 0, by("rounds"), 1) + \
         np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * by("cluster")
-    start = by("start") + c["dealt"] * by("deal") + c["shares"] * by("second")
+    start = by("start") + c["dealt"] * np.sqrt(area) * by("deal") + c["shares"] * by("second")
     blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])
     at_once = np.minimum(np.where(c["dealt"] > 0, np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"]), blocks), units * c["resident"])
     together = once * at_once / by("cache")

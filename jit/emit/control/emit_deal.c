@@ -70,16 +70,26 @@ static LLVMValueRef reaches(emitter *e, LLVMValueRef x, LLVMValueRef y) {
   return LLVMBuildZExt(e->builder, LLVMBuildICmp(e->builder, LLVMIntUGE, x, y, ""), e->i64, "");
 }
 
+/* The quotient of two numbers below 2^32. Of 64 bits it would be a function's, for whose sake ptxas
+ * keeps addresses of shared memory in threads' own registers, everywhere: slots, boxes and turns
+ * are then numbered by each lane for itself, and producers' turns take a tenth longer than
+ * products do. */
+static LLVMValueRef divide(emitter *e, LLVMValueRef a, LLVMValueRef b) {
+  a = LLVMBuildTrunc(e->builder, a, e->i32, "");
+  b = LLVMBuildTrunc(e->builder, b, e->i32, "");
+  return LLVMBuildZExt(e->builder, op(e, LLVMUDiv, a, b), e->i64, "");
+}
+
 /* A run is shorter than two positions, so it has parts of three at most. What needs no ticket is
  * computed while that is on its way. */
 static void deal_out(emitter *e, LLVMValueRef number) {
   LLVMValueRef one = emit_i64(e, 1), turns = turns_of_walk(e), blocks = blocks_of_launch(e),
                positions = emit_number(e, &e->kernel->positions),
-               waves = op(e, LLVMUDiv, positions, blocks), args[2] = {waves, one};
+               waves = divide(e, positions, blocks), args[2] = {waves, one};
   waves = op(e, LLVMSub, emit_intrinsic(e, "llvm.umax", &e->i64, 1, args, 2), one);
   LLVMValueRef dealt =
       op(e, LLVMMul, op(e, LLVMSub, positions, op(e, LLVMMul, waves, blocks)), turns);
-  e->deal.share = op(e, LLVMUDiv, dealt, blocks);
+  e->deal.share = divide(e, dealt, blocks);
   e->deal.longer = op(e, LLVMSub, dealt, op(e, LLVMMul, e->deal.share, blocks));
   put_word(e, DEALT_WAVES, waves);
   put_word(e, DEALT_SHARE, e->deal.share);
@@ -88,7 +98,7 @@ static void deal_out(emitter *e, LLVMValueRef number) {
   put_word(e, DEALT_NUMBER, number);
   LLVMValueRef begin = first_turn(e, number),
                last = op(e, LLVMSub, first_turn(e, op(e, LLVMAdd, number, one)), one),
-               first = op(e, LLVMUDiv, begin, turns),
+               first = divide(e, begin, turns),
                second = op(e, LLVMMul, op(e, LLVMAdd, first, one), turns),
                third = op(e, LLVMAdd, second, turns);
   put_word(e, DEALT_FIRST, first);
@@ -191,8 +201,8 @@ static void await(emitter *e, LLVMValueRef flag) {
   LLVMValueRef seen = e->ops->peek(e, flag, LLVMConstInt(e->i1, 1, false), zero);
   LLVMBuildCondBr(e->builder, LLVMBuildICmp(e->builder, LLVMIntNE, seen, zero, ""), done, wait);
   LLVMPositionBuilderAtEnd(e->builder, done);
+  e->ops->fence(e); /* which would wait for what is put back */
   e->ops->poke(e, flag, zero);
-  e->ops->fence(e);
   emit_close_guard(e, next);
   e->ops->barrier(e, true);
 }

@@ -71,7 +71,8 @@ void tile_pace(const tile_facts *t, plan_pace *out) {
       .more = whole(OF(t, TURN) + (t->beside > 1 ? TILE_BESIDE : 0)),
       .tile = whole(tile_clocks[t->kind] * sqrt(area) * (t->rounds ? OF(t, ROUNDS) : 1) +
                     (t->cluster > 1 ? log2(t->cluster) * OF(t, CLUSTER) : 0)),
-      .start = whole(OF(t, START) + (t->dealt ? OF(t, DEAL) : 0) + (t->shares ? OF(t, SECOND) : 0)),
+      .start = whole(OF(t, START) + (t->dealt ? OF(t, DEAL) * sqrt(area) : 0) +
+                     (t->shares ? OF(t, SECOND) : 0)),
       .share = whole(OF(t, SHARE)),
       .partial = whole(PACE_PART * PACE_PART * OF(t, PARTIAL)),
       .memory = {whole(t->bits[0] * part), whole(t->bits[1] * part), whole(t->bits[2] * part)},

@@ -260,6 +260,10 @@ static llrt_status share_turns(const plan_launch *launch, plan_run *run) {
   return LLRT_OK;
 }
 
+/* Of a walk whose turns are dealt: those of fewer than two positions a block are numbers of 32
+ * bits, which blocks divide. */
+#define DEALT_TURNS (1 << 22)
+
 int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, int units) {
   plan_run run = {.tensors = tensor, .n = 1, .turns = 1, .share = 1, .splits = 1, .likely = true};
   const bound_call call = {first, &run, tensor, NULL};
@@ -271,6 +275,7 @@ int64_t plan_launch_clocks(const plan_launch *first, const llrt_tensor *tensor, 
   if (blocks < 0) return INT64_MAX;
   const pace_shape shape = shape_of(first, tensor, blocks, run.turns);
   bool dealt = first->dealt > 0 && dealt_blocks(&call, blocks) > 1;
+  if (dealt && run.turns > DEALT_TURNS) return INT64_MAX;
   return pace_clocks(&first->pace, &shape, splits, dealt, units);
 }
 

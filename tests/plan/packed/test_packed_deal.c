@@ -7,6 +7,7 @@
 #include "jit/plan/plan_make.h"
 #include "jit/plan/types/target.h"
 #include "runtime/described.h"
+#include "runtime/jit_library.h"
 #include "runtime/prepared.h"
 
 #include <criterion/criterion.h>
@@ -77,7 +78,7 @@ Test(packed_deal, chosen) {
     bool dealt;
   } rows[] = {{512, 14336, 14336, true},  {1024, 14336, 14336, true}, {256, 28672, 28672, true},
               {512, 28672, 28672, true},  {256, 14336, 14336, true},  {512, 8192, 8192, false},
-              {1024, 8192, 8192, false},  {8192, 8192, 8192, false},  {512, 4096, 4096, false},
+              {1024, 8192, 8192, false},  {8192, 8192, 8192, true},   {512, 4096, 4096, false},
               {1024, 4096, 4096, false},  {512, 2880, 2880, false},   {8192, 2880, 2880, false},
               {8192, 14336, 14336, true}, {257, 48, 8192, false},     {600, 130, 8192, false},
               {257, 48, 4096, false}};
@@ -93,12 +94,41 @@ Test(packed_deal, chosen) {
       if (!plan_range_takes(&launch->range, &tensor)) continue;
       cr_expect_gt(launch->pace.units, 0, "%zu: variant %d", i, v);
       int64_t clocks = plan_launch_clocks(launch, &tensor, 132);
+      const llrt_tensor longer = {.rank = 3, .shape = {rows[i].m, rows[i].n, (int64_t)1 << 30}};
+      if (launch->dealt > 0)
+        cr_expect_eq(plan_launch_clocks(launch, &longer, 132), INT64_MAX, "%zu", i);
       if (clocks >= least) continue;
       least = clocks;
       dealt = launch->dealt > 0;
     }
     cr_expect_eq(dealt, rows[i].dealt, "%zu", i);
   }
+  packed_trial_drop(&t);
+}
+
+/* ---- code ---- */
+
+/* A division of 64 bits is a call, for whose sake ptxas would keep what producers number in
+ * threads' own registers. */
+Test(packed_deal, divisions) {
+  static packed_trial t;
+  static const packed_problem of = {260,  144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127),
+                                    true, 0};
+  jit_library library;
+  const llrt_jit_interface *jit;
+  llrt_jit_result result;
+  cr_assert_eq(llrt_jit_library_init(LLRT_TEST_JIT_LIBRARY, &library), LLRT_OK);
+  cr_assert_eq(llrt_jit_library_get(&library, &jit), LLRT_OK, "%s", llrt_last_error());
+  packed_trial_make(&t, &of);
+  packed_trial_describe(&t);
+  make_plan(&t);
+  cr_assert_eq(jit->compile(dealt_variant(), LLRT_EMIT_ASM, &result), LLRT_OK, "%s",
+               result.message);
+  const char *text = result.data;
+  cr_expect(strstr(text, "wgmma") && strstr(text, "div.u32"));
+  cr_expect(!strstr(text, "div.u64") && !strstr(text, "rem.u64"));
+  jit->release(&result);
+  llrt_jit_library_fini(&library);
   packed_trial_drop(&t);
 }
 

@@ -126,3 +126,19 @@ Test(compute_lines, cluster_registers) {
     llrt_buffer_free(&ptx);
   }
 }
+
+/* Of weights a thread has fewer elements than of rows that share them, and values are stored before
+ * keys are worked on: a multiprocessor has registers for so many threads. */
+Test(compute_lines, append_registers) {
+  enum { LEAST_THREADS = 768 };
+  char text[4000], *ptx;
+  llrt_op_desc *desc;
+  trial_read_text("qkv_norm_rope_append", text, sizeof text);
+  cr_assert_eq(catalogue_describe(text, trial_device("cuda-emu:sm_90a"), &desc), LLRT_OK, "%s",
+               llrt_last_error());
+  ptx = compiled(desc, "qkv_norm_rope_append");
+  int threads = directive(ptx, ".maxntid ") * directive(ptx, ".minnctapersm ");
+  cr_expect_geq(threads, LEAST_THREADS, "registers for %d threads", threads);
+  llrt_buffer_free(&ptx);
+  llrt_op_desc_destroy(&desc);
+}

@@ -13,6 +13,8 @@
  *   rows_flip.c    values backwards along an axis that each thread has
  *   rows_scan.c    scans along axes, in the block or from turn to turn
  *   rows_nodes.c   a program's nodes as steps
+ *   rows_apart.c   outputs that are stored before rows are joined
+ *   rows_registers.c  blocks that a multiprocessor has registers for
  *   rows_kernel.c  the kernel
  *   rows_parts.c   one for each part of the program */
 #ifndef LLRT_JIT_PLAN_ROWS_ROWS_H
@@ -86,11 +88,21 @@ llrt_status rows_apply(rows *r, plan_step step, uint64_t tile_bits, int *number)
 /* Appends a constant, or a kernel argument. */
 llrt_status rows_number(rows *r, llrt_dtype type, plan_number code, int *number);
 
+/* rows_kernel.c: whether a node is a tensor that is loaded, not another one's elements in another
+ * order; whether it differs from row to row: it has all axes but those that are joined, or more. */
+bool rows_is_loaded(const rows *r, int node);
+bool rows_is_of_rows(const rows *r, int node);
 /* rows_kernel.c: how many tensors differ from row to row, and are loaded before anything waits;
  * node (room for each node, or NULL): their nodes. */
 int rows_loaded_first(const rows *r, int *node);
 /* rows_kernel.c: how many are the same for several rows. */
 int rows_count_weights(const rows *r);
+/* rows_registers.c: blocks that a multiprocessor has registers for; 0: ptxas decides. Walks that
+ * overhang rows have a number of their own (backends). */
+int rows_blocks_of_unit(rows *r);
+/* rows_apart.c: whether the output waits for no join, and is made of tensors that nothing else
+ * wants. */
+bool rows_is_apart(const rows *r, int tensor);
 
 /* rows_access.c: the layout in which threads load a tensor. */
 llrt_status rows_tensor_value(rows *r, int tensor, plan_value *value);

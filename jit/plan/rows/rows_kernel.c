@@ -89,21 +89,26 @@ static bool stored_in_walk(const rows *r, const program_tensor *tensor) {
   return !r->resident && (tensor->axes & r->program->reduced) != 0;
 }
 
-static bool is_stored(const rows *r, const program_tensor *tensor, bool walked) {
-  return tensor->output && stored_in_walk(r, tensor) == walked;
+/* Outputs of a walk, those of rows that lie in a block, and of these what is stored before. */
+typedef enum output_part { IN_WALK, BEHIND_JOINS, BEFORE_JOINS } output_part;
+
+static bool is_stored(const rows *r, int t, output_part part) {
+  const program_tensor *tensor = &r->program->tensor[t];
+  if (!tensor->output || stored_in_walk(r, tensor) != (part == IN_WALK)) return false;
+  return part == IN_WALK || rows_is_apart(r, t) == (part == BEFORE_JOINS);
 }
 
-/* All is loaded before anything is stored: an output may be where an input was. walk: the step that
- * opens the walk in which that is; -1: in none, or other steps stand before. */
-static llrt_status store_outputs(rows *r, int walk) {
+/* All that may lie where an output does is loaded before anything is stored: an output may be where
+ * an input was. walk: the step that opens the walk in which that is; -1: in none, or other steps
+ * stand before. */
+static llrt_status store_outputs(rows *r, output_part part, int walk) {
   const program_tensor *tensor = r->program->tensor;
-  bool walked = walk >= 0;
   for (int t = 0; t < r->program->n_tensors; t++)
-    if (is_stored(r, &tensor[t], walked)) LLRT_TRY(rows_fetch_for(r, tensor[t].node));
-  if (walked) rows_load_early(r, walk);
-  if (walked) LLRT_TRY(rows_keep_loaded(r));
+    if (is_stored(r, t, part)) LLRT_TRY(rows_fetch_for(r, tensor[t].node));
+  if (walk >= 0) rows_load_early(r, walk);
+  if (walk >= 0) LLRT_TRY(rows_keep_loaded(r));
   for (int t = 0; t < r->program->n_tensors; t++) {
-    if (!is_stored(r, &tensor[t], walked)) continue;
+    if (!is_stored(r, t, part)) continue;
     LLRT_TRY(rows_make_node(r, tensor[t].node));
     LLRT_TRY(rows_store(r, t, r->value[tensor[t].node]));
   }
@@ -122,12 +127,11 @@ static llrt_status walk_outputs(rows *r) {
   }
   if (!any) return LLRT_OK;
   for (int t = 0; t < r->program->n_tensors; t++) {
-    const program_tensor *tensor = &r->program->tensor[t];
-    if (is_stored(r, tensor, true)) LLRT_TRY(rows_begin_scans(r, tensor->node));
+    if (is_stored(r, t, IN_WALK)) LLRT_TRY(rows_begin_scans(r, r->program->tensor[t].node));
   }
   int walk;
   LLRT_TRY(draft_open(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}, &walk));
-  LLRT_TRY(store_outputs(r, walk));
+  LLRT_TRY(store_outputs(r, IN_WALK, walk));
   /* Lanes that store nothing would run ahead to the shuffles of the next turn's scans. */
   bool scans = rows_end_scans(r);
   if (scans && kernel->n_bounds > 0 && !kernel->target.simd_lanes)
@@ -136,16 +140,22 @@ static llrt_status walk_outputs(rows *r) {
   return LLRT_OK;
 }
 
-int rows_loaded_first(const rows *r, int *node) {
+bool rows_is_loaded(const rows *r, int number) {
+  uint64_t bits;
+  return r->program->node[number].op == EXPR_TENSOR && rows_flip_of(r, number, &bits) == ROWS_NONE;
+}
+
+bool rows_is_of_rows(const rows *r, int number) {
   const expr_program *program = r->program;
-  uint32_t all = 0;
-  int n = 0;
+  uint32_t all = 0, own = program->node[number].axes | program->reduced;
   for (int t = 0; t < program->n_tensors; t++) all |= program->tensor[t].axes;
-  for (int i = 0; i < program->n_nodes; i++) {
-    uint32_t own = program->node[i].axes | program->reduced;
-    uint64_t bits;
-    if (program->node[i].op != EXPR_TENSOR || (all & ~own) || rows_walks(r, i)) continue;
-    if (rows_flip_of(r, i, &bits) != ROWS_NONE) continue;
+  return !(all & ~own) && !rows_walks(r, number);
+}
+
+int rows_loaded_first(const rows *r, int *node) {
+  int n = 0;
+  for (int i = 0; i < r->program->n_nodes; i++) {
+    if (!rows_is_loaded(r, i) || !rows_is_of_rows(r, i)) continue;
     if (node) node[n] = i;
     n++;
   }
@@ -155,10 +165,8 @@ int rows_loaded_first(const rows *r, int *node) {
 /* Whether a tensor differs from block to block, but is no row: a table by position, a scale of each
  * row. It is in no cache yet, as rows are not. */
 static bool differs_by_block(const rows *r, int number) {
-  const program_node *node = &r->program->node[number];
-  uint64_t bits;
-  return node->op == EXPR_TENSOR && (node->axes & ~r->program->reduced) &&
-         rows_flip_of(r, number, &bits) == ROWS_NONE && !rows_walks(r, number);
+  return rows_is_loaded(r, number) && (r->program->node[number].axes & ~r->program->reduced) &&
+         !rows_walks(r, number);
 }
 
 /* In the walk that step `walk` opens, if there is one, loads run a turn ahead. What differs from
@@ -230,9 +238,10 @@ static llrt_status resident_steps(rows *r) {
   int walk = -1;
   if (r->turns) LLRT_TRY(draft_open(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}, &walk));
   LLRT_TRY(load_inputs(r, walk));
+  LLRT_TRY(store_outputs(r, BEFORE_JOINS, -1));
   LLRT_TRY(reduce_resident(r));
   if (r->clusters) LLRT_TRY(let_others_read(kernel));
-  LLRT_TRY(store_outputs(r, -1));
+  LLRT_TRY(store_outputs(r, BEHIND_JOINS, -1));
   if (r->clusters) LLRT_TRY(let_others_read(kernel));
   if (walk < 0) return LLRT_OK;
   if (turns_meet(kernel, walk)) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
@@ -251,71 +260,9 @@ static bool may_turn(const op_description *desc) {
 }
 
 int rows_count_weights(const rows *r) {
-  uint64_t bits;
   int n = 0;
-  for (int i = 0; i < r->program->n_nodes; i++)
-    n += r->program->node[i].op == EXPR_TENSOR && rows_flip_of(r, i, &bits) == ROWS_NONE;
+  for (int i = 0; i < r->program->n_nodes; i++) n += rows_is_loaded(r, i);
   return n - rows_loaded_first(r, NULL);
-}
-
-/* Whether rows wait as they were loaded, two elements in a register: all joins are of halves. */
-static bool waits_in_words(rows *r) {
-  bool all = true;
-  for (int i = 0; i < r->program->n_nodes; i++)
-    if (r->program->node[i].reduced) all &= rows_joins_halves(r, i);
-  return all;
-}
-
-/* Whether a thread of so many blocks has registers for each element that it holds, and a few: one
- * where elements wait in their words, one and a half where no weights are loaded and one axis is
- * joined, else two, and a quarter of one for each weight but the first; with fewer ptxas spills. In
- * clusters the rows that are under way are worth that. Threads are dealt registers by eights. */
-static bool have_registers(rows *r, int blocks) {
-  enum { UNIT_REGISTERS = 1 << 16, UNIT_PARTS = 4, DEALT = 8, OTHERS = 6, OTHERS_OF_WORDS = 8 };
-  const plan_kernel *kernel = r->d.kernel;
-  int weights = rows_count_weights(r);
-  bool few = weights == 0 && bits_count(r->program->reduced) == 1;
-  bool words = waits_in_words(r);
-  int quarters = words ? 4 : few ? 6 : 7 + bits_max(weights, 1);
-  int warps = blocks << kernel->warp_bits, of_part = (warps + UNIT_PARTS - 1) / UNIT_PARTS;
-  int registers = UNIT_REGISTERS / UNIT_PARTS / of_part >> kernel->lane_bits;
-  int others = words ? OTHERS_OF_WORDS : OTHERS;
-  return kernel->cluster_bits ||
-         registers - registers % DEALT >= quarters * r->elements / 4 + others;
-}
-
-/* Threads that a multiprocessor had better have: of rows with fewer elements as many more, and half
- * as many more of rows that wait in words. Rows in clusters are not aligned and want more registers
- * for each element, which would spill: of these it has no more than the usual number. */
-static int threads_of_unit(rows *r) {
-  enum { USUAL_ELEMENTS = 32, MOST_UNIT_THREADS = 2048 };
-  int usual = r->d.kernel->target.tuning->rows_unit_threads;
-  if (r->d.kernel->cluster_bits) return usual;
-  if (waits_in_words(r)) usual += usual / 2;
-  return bits_min(usual * USUAL_ELEMENTS / r->elements, MOST_UNIT_THREADS);
-}
-
-/* Whether no two warps share a row of scans. These hold what they are given beside what they make
- * of it: what registers a thread wants is more than rows of reductions tell, and ptxas decides. */
-static bool scans_in_warp(const rows *r) {
-  uint64_t row = rows_bits_of(r, r->program->reduced);
-  bool lies = true;
-  for (int i = 0; i < r->held[PLAN_WARP].n; i++) lies &= !(r->held[PLAN_WARP].at[i] & row);
-  return lies && rows_have_scans(r->program);
-}
-
-/* Blocks that a multiprocessor has registers for: where a thread has more, fewer rows are under
- * way. Walks that overhang rows have a number of their own (backends). */
-static int blocks_of_unit(rows *r) {
-  const plan_kernel *kernel = r->d.kernel;
-  int thread_bits = kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits;
-  int wanted = kernel->target.tuning->rows_flat_unit_threads;
-  if (r->program->reduced) wanted = threads_of_unit(r);
-  int blocks = (wanted + (1 << thread_bits) - 1) >> thread_bits;
-  if (!r->resident && !kernel->target.simd_lanes) return r->walk_blocks;
-  if (!r->resident || r->turns || scans_in_warp(r)) return 0;
-  while (blocks > 1 && !have_registers(r, blocks)) blocks--;
-  return blocks;
 }
 
 /* *made: false where rows that are to be resident are too long, or blocks are not to stay. */
@@ -347,7 +294,7 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   LLRT_TRY(resident_steps(r));
   LLRT_TRY(walk_outputs(r));
   draft_close_indices(d, present);
-  kernel->resident = blocks_of_unit(r);
+  kernel->resident = rows_blocks_of_unit(r);
   LLRT_TRY(draft_memory(d));
   draft_finish(kernel);
   return LLRT_OK;

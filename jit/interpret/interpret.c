@@ -275,9 +275,9 @@ static llrt_status run_walk(interpreter *in, int at) {
   find_turns(in);
   carry(in, step, true, step);
   carry_more(in, at, true);
-  const int64_t end = in->end;
-  for (int64_t turn = in->begin; turn < end; turn++) {
-    enter_turn(in, turn, grid);
+  const int64_t begin = in->begin, end = in->end;
+  for (int64_t turn = begin; turn < end; turn++) {
+    enter_turn(in, step->reverse ? begin + end - 1 - turn : turn, grid);
     LLRT_TRY(interpret_steps(in, at + 1, step->body));
     carry(in, &step[step->body], false, step);
     carry_more(in, at, false);

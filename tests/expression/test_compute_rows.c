@@ -103,3 +103,17 @@ Test(rows, clusters) {
                 .offset = i & 1,
                 .seed = 7});
 }
+
+/* Walked rows of which shared memory has not room for all: what
+ * is written begins with the end of the row. */
+Test(rows, kept_in_part) {
+  static const char *const norm =
+      "(x[t n]) -> (y[t n], m[t]) "
+      "{ m = mean(x, n); y = (x - m) * rsqrt(mean((x - m) * (x - m), n)) }";
+  run((trial){.text = SOFTMAX, .extent = {5, 60000}, .seed = 3});
+  run((trial){.text = norm, .extent = {3, 60004}, .seed = 5, .in_place = 1});
+  run((trial){.text = SOFTMAX,
+              .extent = {2, 151937},
+              .tensor = {{.type = LLRT_BF16}, {.type = LLRT_BF16}},
+              .offset = 1});
+}

@@ -264,6 +264,7 @@ static bool make_bare(maker *m) {
   bool masked = bound_turns(m);
   plan_step *step = walk(m, loaded, loaded);
   step->bare = true;
+  step->reverse = step_once_in(&m->seed, 2);
   step_add(m->c, access_of(0, true, loaded))->masked = masked;
   step_add(m->c, access_of(1, false, loaded));
   end_walk(m, step);

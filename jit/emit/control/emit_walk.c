@@ -15,7 +15,14 @@ typedef struct walker {
   int at;
   LLVMValueRef grid, upper[PLAN_MAX_DIGITS]; /* of the block */
   LLVMValueRef begin, end;
+  LLVMValueRef first;  /* the turn that the loop begins with */
+  LLVMValueRef mirror; /* backwards: turn number i of the loop is this less i; else NULL */
 } walker;
+
+/* The turn that comes when the loop has counted so far. */
+static LLVMValueRef turn_at(const walker *w, LLVMValueRef counted) {
+  return w->mirror ? LLVMBuildSub(w->e->builder, w->mirror, counted, "") : counted;
+}
 
 /* ---- loads a turn ahead ---- */
 
@@ -42,6 +49,7 @@ static void load_ahead(walker *w, LLVMValueRef turn) {
   LLVMValueRef exists = LLVMBuildICmp(e->builder, LLVMIntSLT, turn, w->end, "");
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder),
                     next = emit_open_guard_of_warps(e, exists);
+  turn = turn_at(w, turn);
   decode_turn(w, turn);
   const emit_walked *now = e->walked;
   emit_walked walked = {.grid = w->grid, .begin = w->begin, .end = w->end, .turn = turn};
@@ -146,6 +154,11 @@ static void end_by_warps(walker *w) {
   memcpy(e->upper, w->upper, sizeof w->upper);
   if (!inside) return;
   LLVMValueRef outside = e->ops->all_lanes(e, LLVMBuildNot(e->builder, inside, ""));
+  if (w->mirror) {
+    LLVMValueRef second = LLVMBuildAdd(e->builder, w->begin, emit_i64(e, 1), "");
+    w->first = LLVMBuildSelect(e->builder, outside, second, w->begin, "");
+    return;
+  }
   w->end = LLVMBuildSelect(e->builder, outside, last, w->end, "");
 }
 
@@ -158,14 +171,18 @@ void emit_walk(emitter *e, int at) {
   memcpy(w.upper, e->upper, sizeof w.upper);
   emit_block_turns(e, &w.begin, &w.end);
   emit_walked walked = {.grid = w.grid, .begin = w.begin, .end = w.end};
+  w.first = w.begin;
+  if (step->reverse)
+    w.mirror =
+        LLVMBuildSub(e->builder, LLVMBuildAdd(e->builder, w.begin, w.end, ""), emit_i64(e, 1), "");
   if (step->by_warps && e->ops->all_lanes) end_by_warps(&w);
-  if (step->ahead) load_ahead(&w, w.begin);
+  if (step->ahead) load_ahead(&w, w.first);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "walk");
   LLVMBasicBlockRef body = emit_new_block(e, "turn"), done = emit_new_block(e, "walked");
   LLVMBuildBr(e->builder, head);
   LLVMPositionBuilderAtEnd(e->builder, head);
   LLVMValueRef turn = LLVMBuildPhi(e->builder, e->i64, "turn");
-  LLVMAddIncoming(turn, &w.begin, &before, 1);
+  LLVMAddIncoming(turn, &w.first, &before, 1);
   if (carries) emit_carry_value(e, step->in, step->out, before);
   if (carries && step->pairs) emit_carry_value(e, step->index_in, step->index_out, before);
   carry_more(&w, before);
@@ -175,8 +192,8 @@ void emit_walk(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, body);
   LLVMValueRef after = LLVMBuildAdd(e->builder, turn, emit_i64(e, 1), "");
   if (step->ahead) load_next(&w, after, next);
-  decode_turn(&w, turn);
-  walked.turn = turn;
+  walked.turn = turn_at(&w, turn);
+  decode_turn(&w, walked.turn);
   e->walked = &walked;
   if (e->turned) emit_turned_body(e, at);
   else emit_steps(e, at + 1 + step->ahead, step->body - step->ahead);

@@ -37,6 +37,7 @@ static void print_walk(const plan_kernel *kernel, const plan_step *step, llrt_te
     llrt_text_add(text, ")");
   }
   llrt_text_add(text, "%s", walk->split < 0 ? "" : ", a share of it,");
+  if (step->reverse) llrt_text_add(text, " backwards");
   if (!step->bare) {
     llrt_text_add(text, " with ");
     print_pair(step, step->out, step->index_out, text);

@@ -108,6 +108,15 @@ static llrt_status check_spread(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* Whether nothing of a walk asks for the turns' order. */
+static bool goes_back(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  bool may = step->bare && !kernel->lookback.queued && kernel->producers == 0;
+  for (int i = 1; i <= step->body; i++)
+    may &= step[i].kind != PLAN_CARRY && step[i].kind != PLAN_AHEAD && step[i].kind != PLAN_PRODUCE;
+  return may;
+}
+
 static llrt_status check_walk(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at], *last = &kernel->step[at + step->body];
   CHECK(kernel->walk.n_places > 0 || kernel->launch.walk.axes, "step %d: there is nothing to walk",
@@ -122,6 +131,7 @@ static llrt_status check_walk(const plan_kernel *kernel, int at) {
               (step[i].kind == PLAN_IF_INTERIOR && step[i].joins &&
                i + step[i].body + step[i].otherwise <= step->ahead),
           "step %d: no load is ahead", at + i);
+  CHECK(!step->reverse || goes_back(kernel, at), "step %d: turns that want an order", at);
   if (step->bare) return LLRT_OK;
   CHECK(last->pairs == step->pairs, "step %d: pairs", at);
   CHECK(same_layout(kernel, step->in, step->out) && same_layout(kernel, step->out, last->out),

@@ -317,7 +317,8 @@ typedef struct plan_step {
   uint8_t element; /* FILL, exclusive: llrt_dtype of what is scanned, whose neutral element it is */
   bool exclusive;  /* FILL: of a sum +0. SCAN: without y itself, the neutral element where there is
                       no other */
-  bool reverse;    /* SCAN: from the last position down; what is combined stays in order */
+  bool reverse;    /* SCAN: from the last position down; what is combined stays in order. WALK that
+                      carries nothing: the turns, in whatever order they are, from the last on */
   bool joins;      /* IF_INTERIOR: both ways make value out. LOOP: out is carried from iteration to
                       iteration */
   bool nested;   /* LOOP that joins: `in`, and `with`, which has the result, lack the bits that this

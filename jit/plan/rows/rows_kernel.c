@@ -115,6 +115,18 @@ static llrt_status store_outputs(rows *r, output_part part, int walk) {
   return LLRT_OK;
 }
 
+/* Whether what is written begins with the row's end: of a row that has no room in shared memory as
+ * a whole that is what the walk before has brought into the second-level cache last. Scans that are
+ * carried have an order. */
+static bool begins_with_end(const rows *r) {
+  bool part = false, carries = false;
+  for (int i = 0; i < r->program->n_nodes; i++) {
+    part |= r->kept[i] != ROWS_NONE && rows_keeps_part(r, i);
+    carries |= r->carried[i] != ROWS_NONE;
+  }
+  return part && !carries;
+}
+
 /* What is written along rows, in one walk. */
 static llrt_status walk_outputs(rows *r) {
   plan_kernel *kernel = r->d.kernel;
@@ -131,6 +143,7 @@ static llrt_status walk_outputs(rows *r) {
   }
   int walk;
   LLRT_TRY(draft_open(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}, &walk));
+  kernel->step[walk].reverse = begins_with_end(r);
   LLRT_TRY(store_outputs(r, IN_WALK, walk));
   /* Lanes that store nothing would run ahead to the shuffles of the next turn's scans. */
   bool scans = rows_end_scans(r);

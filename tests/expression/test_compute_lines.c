@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALIGNMENT 256 /* bytes that divide addresses */
+
 /* Lines at most, moves between registers left out: a tenth more than there are. */
 static const struct {
   const char *name;
@@ -47,13 +49,17 @@ static void check_instructions(const char *name, const char *ptx) {
     cr_expect_not_null(strstr(ptx, ".pragma \"nounroll\""), "%s: its loop may be unrolled", name);
 }
 
-static char *compiled(const llrt_op_desc *desc, const char *name) {
+static char *compiled_as(const llrt_op_desc *desc, const char *name, llrt_emit form) {
   char *ptx;
   size_t size;
   llrt_status status =
-      llrt_op_compile(trial_device("host")->context, "sm_90a", desc, LLRT_EMIT_OBJECT, &ptx, &size);
+      llrt_op_compile(trial_device("host")->context, "sm_90a", desc, form, &ptx, &size);
   cr_assert_eq(status, LLRT_OK, "%s: %s", name, llrt_last_error());
   return ptx;
+}
+
+static char *compiled(const llrt_op_desc *desc, const char *name) {
+  return compiled_as(desc, name, LLRT_EMIT_OBJECT);
 }
 
 static int lines_of(const char *name) {
@@ -87,17 +93,23 @@ static int directive(const char *ptx, const char *name) {
   return at ? atoi(at + strlen(name)) : 0;
 }
 
-/* What tensors' extents divide is promised, as one-line calls do; ptx: llrt_buffer_free. */
-static char *compiled_with(const char *text, const llrt_arg *args, int n) {
+/* What tensors' extents divide is promised, and rows' lengths, as one-line calls do; the result:
+ * llrt_buffer_free. */
+static char *compiled_with(const char *text, const llrt_arg *args, int n, llrt_emit form) {
   llrt_expr *expr;
   llrt_op_desc *desc;
   cr_assert_eq(llrt_expr_parse(text, &expr), LLRT_OK, "%s", llrt_last_error());
   cr_assert_eq(llrt_compute_describe(expr, args, n, NULL, &desc), LLRT_OK, "%s", llrt_last_error());
   cr_assert_eq(llrt_op_promise_coarse(desc), LLRT_OK, "%s", llrt_last_error());
-  char *ptx = compiled(desc, text);
+  for (int t = 0; t < desc->n_tensors; t++) {
+    llrt_promise *length = &desc->promises[t].shape[1];
+    desc->promises[t].address.multiple = ALIGNMENT;
+    length->min = length->max = desc->tensors[t].shape[1];
+  }
+  char *made = compiled_as(desc, text, form);
   llrt_op_desc_destroy(&desc);
   llrt_expr_destroy(&expr);
-  return ptx;
+  return made;
 }
 
 /* Residual and norm of two rows of so many bf16. */
@@ -109,7 +121,7 @@ static char *compiled_norm(int length) {
                      {.name = "y", .tensor = &row},    {.name = "eps", .number = 1e-6}};
   char text[4000];
   trial_read_text("residual_rms_norm", text, sizeof text);
-  return compiled_with(text, args, 6);
+  return compiled_with(text, args, 6, LLRT_EMIT_OBJECT);
 }
 
 /* Rows that are not aligned take about three registers for each element: in clusters a thread has
@@ -141,4 +153,52 @@ Test(compute_lines, append_registers) {
   cr_expect_geq(threads, LEAST_THREADS, "registers for %d threads", threads);
   llrt_buffer_free(&ptx);
   llrt_op_desc_destroy(&desc);
+}
+
+/* Two tensors of so many bf16 in each of 512 rows, and `weights` that all rows share. */
+static char *compiled_rows(const char *text, int length, int weights, llrt_emit form) {
+  llrt_tensor row = {.dtype = LLRT_BF16, .rank = 2, .shape = {512, length}},
+              weight = {.dtype = LLRT_BF16, .rank = 1, .shape = {length}};
+  llrt_arg args[] = {{.name = "x", .tensor = &row},
+                     {.name = "y", .tensor = &row},
+                     {.name = "w", .tensor = &weight},
+                     {.name = "b", .tensor = &weight}};
+  return compiled_with(text, args, 2 + weights, form);
+}
+
+/* A row that is walked by a block alone has as many threads as there may be, where their registers
+ * hold what they load. */
+Test(compute_lines, threads_of_walks) {
+  static const struct {
+    const char *text;
+    int weights, threads;
+  } cases[] = {{"(x[t n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) }", 0, 1024},
+               {"(x[t n], w[n]) -> (y[t n]) { y = x * rsqrt(mean(x * x, n) + 1e-6) * w }", 1, 1024},
+               {"(x[t n], w[n], b[n]) -> (y[t n]) { y = (x - mean(x, n)) * w + b }", 2, 512}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *ptx = compiled_rows(cases[i].text, 151936, cases[i].weights, LLRT_EMIT_OBJECT);
+    cr_expect_eq(directive(ptx, ".maxntid "), cases[i].threads, "%s", cases[i].text);
+    llrt_buffer_free(&ptx);
+  }
+}
+
+/* Wide accesses of all the threads that a row of 5000 could have would overhang it far: it has half
+ * of them, and no narrower accesses. */
+Test(compute_lines, wide_accesses) {
+  char *ptx =
+      compiled_rows("(x[t n]) -> (y[t n]) { y = x / sum(x, n) }", 5000, 0, LLRT_EMIT_OBJECT);
+  cr_expect_eq(directive(ptx, ".maxntid "), 128);
+  cr_expect_not_null(strstr(ptx, "ld.global.v4"), "narrow accesses");
+  llrt_buffer_free(&ptx);
+}
+
+/* What is written begins with the row's end, unless shared memory has all of the row. */
+Test(compute_lines, walks_back) {
+  static const int length[] = {151936, 40000};
+  for (int i = 0; i < 2; i++) {
+    char *plan =
+        compiled_rows("(x[t n]) -> (y[t n]) { y = x / sum(x, n) }", length[i], 0, LLRT_EMIT_PLAN);
+    cr_expect_eq(strstr(plan, "backwards") != NULL, i == 0, "%d", length[i]);
+    llrt_buffer_free(&plan);
+  }
 }

@@ -19,6 +19,8 @@
  * so many of the others, may lie beyond a row's end. */
 #define LEAST_ACCESS_BITS 64
 #define MOST_WASTE_DIVISOR 10
+/* Of a thread, if accesses are to be wide in rows of fewer warps. */
+#define MOST_ELEMENTS 48
 /* Rows that are not aligned: bits of a word, and log2 words of a thread that lie in rows one after
  * the other, between which nothing is stored by halves. */
 #define WORD_BITS 32
@@ -26,6 +28,8 @@
 #define RUN_BITS 2
 /* Of what a block of several keeps of a row one in so many more are read again. */
 #define KEPT_SHARE 4
+/* Tensors of a row that a block with as many threads as there may be walks. */
+#define LIGHT_INPUTS 2
 /* log2 positions, at most, of an axis of which a thread has all. */
 #define MOST_FLIPPED_BITS 1
 /* log2 warps, at most, beside each other in slots that fill a sector. */
@@ -232,21 +236,30 @@ static int64_t known_row(const tiler *w) {
   return w->d->shape[axis].known < 0 ? 0 : w->d->shape[axis].known;
 }
 
-/* Of the anchor's accesses log2 elements: of resident rows so many that few of the elements that
- * are worked on lie beyond a row's end, in registers that are the same in all threads. */
-static int resident_vector(const tiler *w, int widest) {
+/* Whether few of the elements that are worked on lie beyond the end of a row, in registers that are
+ * the same in all of so many threads; *elements: of a thread. */
+static bool wastes_little(int64_t row, int vector, int thread_bits, int64_t *elements) {
+  int64_t at_once = 1ll << (vector + thread_bits);
+  int64_t worked_on = (row + at_once - 1) / at_once * at_once;
+  *elements = worked_on >> thread_bits;
+  return worked_on * MOST_WASTE_DIVISOR <= row * (MOST_WASTE_DIVISOR + 1);
+}
+
+/* Of resident rows: w->vector so that little is wasted; rather than narrower accesses half the
+ * warps, w->fewer, whose threads have twice the elements. */
+static void choose_resident(tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   int lanes = kernel->target.lane_bits, bits = bits_count(w->reduced);
-  int64_t row = known_row(w);
+  int64_t row = known_row(w), elements;
   int least = bits_log2(bits_max(LEAST_ACCESS_BITS / kernel->tensor_bits[w->anchor], 1));
-  int vector = widest;
-  if (row == 0 || bits < lanes + widest) return widest;
-  for (; vector > least; vector--) {
-    int64_t at_once = 1ll << (vector + lanes + row_warps(w, bits - lanes));
-    int64_t worked_on = (row + at_once - 1) / at_once * at_once;
-    if (worked_on * MOST_WASTE_DIVISOR <= row * (MOST_WASTE_DIVISOR + 1)) break;
+  int warps = row_warps(w, bits - lanes);
+  if (row == 0 || bits < lanes + w->vector) return;
+  for (; w->vector > least; w->vector--) {
+    if (wastes_little(row, w->vector, lanes + warps, &elements)) return;
+    w->fewer = warps > 0 && wastes_little(row, w->vector, lanes + warps - 1, &elements) &&
+               elements <= MOST_ELEMENTS;
+    if (w->fewer) return;
   }
-  return vector;
 }
 
 /* log2 elements, at most `most`, by which rows lie apart, wherever the first one begins. */
@@ -286,12 +299,20 @@ static int odd_vector(const tiler *w, int widest) {
   return bits_max(row_alignment(w, widest), bits_log2(WORD_BITS / bits));
 }
 
+static int count_inputs(const rows *r) {
+  int n = 0;
+  for (int t = 0; t < r->program->n_tensors; t++) n += !r->program->tensor[t].output;
+  return n;
+}
+
 /* How rows are walked: log2 elements of a thread in a turn and warps of a block; r->walk_blocks.
  *
  * In blocks of a multiprocessor that has room for several, one loads while others work; they have
  * few registers, and so half the elements. Where they cannot keep most of the row, which several
  * walks want, one block keeps as much as it can. Rows that are not aligned want more registers for
- * each element: of these a thread has half as many, and a block that is alone twice the warps. */
+ * each element: of these a thread has half as many, and a block that is alone twice the warps. So
+ * has one of a row whose elements, and one weight's at most, the registers of so many threads hold:
+ * of its warps more work while others wait. */
 static void choose_walk(tiler *w, int *bits, int *warps) {
   const plan_tuning *tuning = w->d->kernel->target.tuning;
   int tensors, shared = rows_shared_bits(w->r, &tensors), blocks = tuning->rows_walk_blocks;
@@ -303,9 +324,10 @@ static void choose_walk(tiler *w, int *bits, int *warps) {
   if (!w->r->may_keep || blocks == 0 || bytes == 0) return;
   int64_t room = rows_room(w->r, blocks);
   bool most = tensors == 1 && bytes <= room + room / KEPT_SHARE;
+  bool light = odd || (tensors == 1 && count_inputs(w->r) <= LIGHT_INPUTS);
   w->r->walk_blocks = most ? blocks : 1;
-  if (most) *bits = tuning->rows_walk_bits - 1;
-  else *warps += odd;
+  if (most || light) *bits = tuning->rows_walk_bits - 1;
+  if (!most) *warps += light;
 }
 
 /* The bit that moves the coordinate along an axis by so much, if none has it yet; -1: there is
@@ -531,7 +553,7 @@ static void fitting_gpu_roles(tiler *w) {
   w->vector = bits_min(widest, 3);
   w->odd = odd_vector(w, w->vector) < w->vector;
   if (w->odd) w->vector = odd_vector(w, w->vector);
-  else if (w->r->resident) w->vector = resident_vector(w, w->vector);
+  else if (w->r->resident) choose_resident(w);
   gpu_roles(w);
   while (!(joins_fit(w) && scans_fit(w)) &&
          (w->vector > 0 || count_in(w, PLAN_WARP, w->reduced) > 0)) {

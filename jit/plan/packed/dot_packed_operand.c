@@ -7,6 +7,7 @@
 #include "jit/plan/dot/dot.h"
 #include "jit/plan/draft/draft.h"
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/box.h"
 #include "jit/plan/facts/value.h"
 #include "jit/plan/packed/dot_packed_kernel.h"
 
@@ -52,7 +53,7 @@ static llrt_status add_buffer(packed *p, plan_buffer *buffer, int alignment, int
       kernel->n_buffers > 0 ? plan_buffer_end(&kernel->buffer[kernel->n_buffers - 1]) : 0;
   buffer->offset = (buffer->offset + alignment - 1) & -alignment;
   if (kernel->n_buffers == PLAN_MAX_BUFFERS ||
-      plan_buffer_end(buffer) > kernel->target.facts.shared_bytes)
+      (!p->shape.own && plan_buffer_end(buffer) > kernel->target.facts.shared_bytes))
     return llrt_error(LLRT_UNSUPPORTED, "rings take %d bytes of shared memory, a block has %d",
                       plan_buffer_end(buffer), kernel->target.facts.shared_bytes);
   *number = kernel->n_buffers++;
@@ -185,6 +186,16 @@ static llrt_status plan_ring(packed *p, int at) {
   return LLRT_OK;
 }
 
+/* Slots of rows, the last ring, end where boxes do, which is where blocks' rows end. */
+static void shorten_slots(packed *p) {
+  plan_kernel *kernel = p->x.d.kernel;
+  const packed_operand *rows = &p->operand[PACKED_ROWS];
+  plan_buffer *buffer = &kernel->buffer[rows->copy.buffer];
+  if (!p->shape.own || !rows->copy.box || rows->n_cast > 0 || plan_cuts_boxes(kernel)) return;
+  buffer->bytes =
+      (plan_box_end(kernel, &rows->copy) + DOT_SHARED_ALIGNMENT - 1) & -DOT_SHARED_ALIGNMENT;
+}
+
 llrt_status packed_plan_operands(packed *p) {
   LLRT_TRY(packed_weights_value(p, &p->operand[PACKED_WEIGHTS].value));
   for (int i = PACKED_SCALES; i < PACKED_ROWS; i++)
@@ -212,6 +223,7 @@ llrt_status packed_plan_operands(packed *p) {
     if (p->operand[i].tensor >= 0 && !p->operand[i].ring)
       return llrt_error(LLRT_UNSUPPORTED,
                         "producer warps copy every operand, and one cannot be copied");
+  shorten_slots(p);
   return LLRT_OK;
 }
 
@@ -272,7 +284,9 @@ llrt_status packed_copy_steps(packed *p, plan_step behind) {
     n += p->operand[i].ring && p->operand[i].copy.box == 0;
   }
   if (n == 0) return LLRT_OK;
-  bool edge = other_bounds(p) != 0;
+  /* what masks take is there before the walk; producers' turns are too short for a branch */
+  const bool all = p->shape.producers > 0 && other_bounds(p) != 0,
+             edge = !all && other_bounds(p) != 0;
   behind.body =
       (uint8_t)(boxes + (edge ? 2 * n + 1 : n) + (packed_producers_cast(p) ? rows->n_cast + 1 : 0));
   LLRT_TRY(draft_step(kernel, behind));
@@ -289,8 +303,8 @@ llrt_status packed_copy_steps(packed *p, plan_step behind) {
   for (int masked = 0; masked <= edge; masked++)
     for (int i = 0; i < PACKED_OPERANDS; i++) {
       plan_step copy = p->operand[i].copy;
-      copy.masked = masked || (i == PACKED_ROWS && row_bounds(p));
-      copy.ignored_bounds = masked ? 0 : ~row_bounds(p);
+      copy.masked = masked || all || (i == PACKED_ROWS && row_bounds(p));
+      copy.ignored_bounds = masked || all ? 0 : ~row_bounds(p);
       if (p->operand[i].ring && copy.box == 0) LLRT_TRY(draft_step(kernel, copy));
     }
   if (!packed_producers_cast(p)) return LLRT_OK;

@@ -92,6 +92,31 @@ Test(packed_own, copies) {
   packed_trial_drop(&t);
 }
 
+/* Slots end with blocks' rows: three of 128 positions and 160 rows have room. */
+Test(packed_own, slots) {
+  static packed_trial t;
+  static const packed_problem of = {260,  144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127),
+                                    true, 0};
+  int longer = 0;
+  packed_trial_make(&t, &of);
+  packed_trial_describe(&t);
+  make_plan(&t);
+  for (int v = 0; v < made.n_variants; v++) {
+    const plan_kernel *kernel = &made.variant[v];
+    const int rows = (int)own_rows(kernel), whole = rows > 128 ? 256 : 128,
+              lines = kernel->tile.positions[2] / 64;
+    for (int n = 0; n < kernel->n_steps && rows > 0; n++) {
+      const plan_step *step = &kernel->step[n];
+      if (step->kind != PLAN_COPY || !step->box) continue;
+      cr_expect_eq(kernel->buffer[step->buffer].bytes, ((lines - 1) * whole + rows) * 128,
+                   "variant %d: %d rows", v, rows);
+      longer += kernel->slots == 3 && lines == 2;
+    }
+  }
+  cr_expect_eq(longer, 1, "%d", longer);
+  packed_trial_drop(&t);
+}
+
 /* 32 rows of few columns are multiplied in clusters that share K. */
 Test(packed_own, few_rows) {
   static packed_trial t;

@@ -3,6 +3,7 @@
 #include "tests/open_device.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Counts of rows that end at tiles, within them, that are 1 and that are none. */
 static const struct {
@@ -134,7 +135,9 @@ Test(grouped, host, .timeout = 300) { check_all("host", 0, 1); }
 /* A fourth of the cases each, the other three parts on sm_90a. */
 Test(grouped, sm_80, .timeout = 300) { check_all("cuda-emu:sm_80", 3, 4); }
 Test(grouped, sm_89, .timeout = 300) { check_all("cuda-emu:sm_89", 1, 8); }
+/* Lanes that a branch parted stay apart until they synchronise. */
 Test(grouped, sm_90a, .timeout = 300) {
+  setenv("LLRT_EMU_LANES", "apart", 1);
   for (int part = 0; part < 3; part++) check_all("cuda-emu:sm_90a", part, 4);
 }
 Test(grouped, gfx90a, .timeout = 300) { check_all("hip-emu:gfx90a", 2, 8); }

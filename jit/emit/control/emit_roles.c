@@ -109,7 +109,9 @@ static void work_behind_loads(emitter *e, int first_step, int n) {
 
 /* Boxes where the turn has all of its positions, which its expert says; else threads copy what the
  * expert has. Every producer's thread tells of either (plan_cuts_boxes). Lanes go on together:
- * nothing promises that one which waits for a free slot lets the others of its warp tell. */
+ * nothing promises that one which waits for a free slot lets the others of its warp tell. They meet
+ * before both ways do: lanes that a branch parted need not come together where others come in, too
+ * (emulators/ptx/ptx_meet.c). */
 static void fill_cut(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef number = emit_turn_number(e), barrier = emit_slot_barrier(e, SLOT_FILLED, number);
@@ -125,6 +127,7 @@ static void fill_cut(emitter *e, int at) {
   next = emit_open_guard(e, LLVMBuildNot(e->builder, first, ""));
   e->ops->arrive(e, barrier);
   emit_close_guard(e, next);
+  e->ops->meet_warp(e);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, threads);
   LLVMValueRef warp = e->warp;
@@ -135,9 +138,9 @@ static void fill_cut(emitter *e, int at) {
   }
   e->warp = warp;
   e->ops->arrive_copied(e, barrier);
+  e->ops->meet_warp(e);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, done);
-  e->ops->meet_warp(e);
 }
 
 /* Where there are boxes copies tell by themselves that they are there, and the turn's slots are

@@ -12,10 +12,13 @@ static const struct {
 } spreads[] = {
     {"even", 4, {16, 16, 16, 16}, 0},    {"none", 3, {0, 0, 0}, 5},
     {"one to all", 4, {0, 0, 70, 0}, 0}, {"of one row", 8, {1, 1, 0, 1, 1, 1, 1, 1}, 1},
-    {"many", 2, {270, 39}, 3},           {"odd", 5, {3, 0, 129, 64, 7}, 11},
+    {"many", 2, {270, 39}, 3},           {"mixed", 8, {1, 300, 0, 40, 128, 129, 5, 257}, 2},
+    {"odd", 5, {3, 0, 129, 64, 7}, 11},
 };
 #define SPREADS ((int)(sizeof spreads / sizeof *spreads))
-#define MANY 4 /* number: of packed weights alone, which have tiles for as many rows */
+#define MANY 4  /* number: of packed weights alone, which have tiles for as many rows */
+#define MIXED 5 /* number: of each so many kinds ... */
+#define MIXED_KINDS 9
 
 typedef struct kind {
   llrt_dtype a, b, d, scale;
@@ -82,6 +85,7 @@ static void check_all(const char *name, int first, int step) {
   for (int i = first; i < KINDS * SPREADS; i += step) {
     char why[600] = "", title[2000];
     if (i % SPREADS == MANY && !kinds[i / SPREADS].packed) continue;
+    if (i % SPREADS == MIXED && i / SPREADS % MIXED_KINDS != 0) continue;
     grouped_case c = case_of(&kinds[i / SPREADS], i % SPREADS);
     grouped_case_title(&c, title, sizeof title);
     grouped_result result =

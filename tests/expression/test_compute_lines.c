@@ -202,3 +202,26 @@ Test(compute_lines, walks_back) {
     llrt_buffer_free(&plan);
   }
 }
+
+/* Steps that the plan's last walk carries out a turn early. */
+static int steps_ahead(const char *plan) {
+  static const char says[] = " steps a turn ahead";
+  const char *last = NULL;
+  for (const char *at = strstr(plan, says); at; at = strstr(at + 1, says)) last = at;
+  if (!last) return 0;
+  while (last > plan && last[-1] >= '0' && last[-1] <= '9') last--;
+  return atoi(last);
+}
+
+/* What rows share is likely near: it takes no registers of turns that are under way. */
+Test(compute_lines, weights_are_not_ahead) {
+  char *bare =
+           compiled_rows("(x[t n]) -> (y[t n]) { y = x - mean(x, n) }", 50257, 0, LLRT_EMIT_PLAN),
+       *with = compiled_rows("(x[t n], w[n], b[n]) -> (y[t n]) { y = (x - mean(x, n)) * w + b }",
+                             50257, 2, LLRT_EMIT_PLAN);
+  cr_expect_gt(steps_ahead(bare), 0);
+  cr_expect_eq(steps_ahead(with), steps_ahead(bare), "%d steps, without weights %d",
+               steps_ahead(with), steps_ahead(bare));
+  llrt_buffer_free(&bare);
+  llrt_buffer_free(&with);
+}

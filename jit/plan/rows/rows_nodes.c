@@ -121,9 +121,30 @@ llrt_status rows_fetch_for(rows *r, int number) {
   return LLRT_OK;
 }
 
+/* The tensor that a step, or the first of its body, loads; -1: none. */
+static int loaded_tensor(const plan_kernel *kernel, int at) {
+  while (kernel->step[at].kind == PLAN_IF_INTERIOR) at++;
+  return kernel->step[at].kind == PLAN_LOAD ? kernel->step[at].tensor : -1;
+}
+
+/* Steps behind the walk's, loads, up to the first of what rows share. */
+static int steps_of_rows(const rows *r, int walk) {
+  const plan_kernel *kernel = r->d.kernel;
+  const program_tensor *tensor = r->program->tensor;
+  uint32_t all = 0;
+  int i = walk + 1;
+  for (int t = 0; t < r->program->n_tensors; t++) all |= tensor[t].axes;
+  while (i < kernel->n_steps) {
+    int loaded = loaded_tensor(kernel, i);
+    if (loaded >= 0 && (all & ~(tensor[loaded].axes | r->program->reduced))) break;
+    i += 1 + kernel->step[i].body + kernel->step[i].otherwise;
+  }
+  return i - walk - 1;
+}
+
 void rows_load_early(rows *r, int walk) {
   plan_kernel *kernel = r->d.kernel;
-  int early = kernel->n_steps - walk - 1;
+  int early = steps_of_rows(r, walk);
   if (!kernel->target.simd_lanes && early <= PLAN_MAX_AHEAD)
     kernel->step[walk].ahead = (uint8_t)early;
 }

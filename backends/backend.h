@@ -36,6 +36,8 @@ typedef struct backend_launch {
   bool early;           /* the kernel waits by itself for what is before it on the stream
                            (target.facts.early_launches): its blocks may start as soon as that
                            allows it */
+  bool stays;           /* blocks take the tiles of those that are not launched, too: no more are
+                           launched than are on the device at once (backend_code.threads) */
   int64_t blocks;       /* > 0, < 2^31 */
   int32_t threads;      /* of a block */
   int32_t block_bytes;  /* what a block moves; 0: not known */
@@ -63,6 +65,7 @@ typedef struct backend_code {
   const char *entry;    /* the kernel's name */
   int32_t shared_bytes; /* of a block */
   int32_t cluster; /* blocks of a cluster, which divide those of every launch; 0: no clusters */
+  int32_t threads; /* of a block, where launches stay (backend_launch.stays) in clusters; else 0 */
   bool boxes;      /* launches have boxes */
 } backend_code;
 

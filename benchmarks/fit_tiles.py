@@ -26,7 +26,7 @@ DATA = os.path.join(ROOT, "benchmarks", "data", "tiles-*.jsonl*")
 HEADER = os.path.join(ROOT, "jit", "plan", "dot", "tile_constants.h")
 KINDS = ("warps", "groups", "produced", "dense", "swapped")
 FAMILIES = ("packed", "dense")  # of the first three kinds, of the others
-FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares beside".split()
+FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares beside across".split()
 LINE = FACTS + "M N K S blocks turns".split()
 UNITS = 132
 
@@ -115,7 +115,7 @@ def predict(c, x):
     kind = c["kind"].astype(int)
     of = lambda what: np.array([x[f"{what}_{k}"] for k in KINDS])[kind]
     by = lambda what: np.array([x[f"{what}_of_{family}"] for family in FAMILIES])[(kind >= KINDS.index("dense")).astype(int)]
-    cluster = np.maximum(c["cluster"], c["beside"])
+    cluster = np.maximum(c["cluster"], c["beside"] * c["across"])
     units = np.select([cluster <= 1, cluster == 2, cluster == 4],
                       [UNITS, by("clusters2"), by("clusters4")], by("clusters8")).round()  # whole ones, as in C
     area = c["m"] * c["n"] / 16384
@@ -128,14 +128,14 @@ def predict(c, x):
     fetched = {"a": np.minimum(c["m"], c["M"]) * c["k"] * c["bits_a"] / 8, "b": c["n"] * c["k"] * c["bits_b"] / 8}
     fetch = (fetched["a"] + fetched["b"]) / by("fetch")
     swapped = c["kind"] == KINDS.index("swapped")
-    once = fetched["a"] / np.where(swapped, c["beside"], 1) + fetched["b"] / np.where(swapped, 1, c["beside"])
+    once = fetched["a"] / np.where(swapped, c["beside"], c["across"]) + fetched["b"] / np.where(swapped, c["across"], c["beside"])
     tile = of("tile") * np.sqrt(area) * np.where(c["rounds"] > 0, by("rounds"), 1) + \
         np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * by("cluster")
     start = by("start") + c["dealt"] * np.sqrt(area) * by("deal") + c["shares"] * by("second")
     blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])
     at_once = np.minimum(np.where(c["dealt"] > 0, np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"]), blocks), units * c["resident"])
     together = once * at_once / by("cache")
-    waits = by("turn") + np.where(c["beside"] > 1, x["beside"], 0)
+    waits = by("turn") + np.where(c["beside"] * c["across"] > 1, x["beside"], 0)
     turn = lambda beside: np.maximum(np.maximum(np.maximum(busy, fetch) * beside, together), by("latency") / c["slots"]) + waits
     beside = np.minimum(c["resident"], np.ceil(blocks / units))
     tiles = np.ceil(blocks / (units * c["resident"])) * (turns * turn(beside) + tile)

@@ -15,7 +15,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 39
+#define FORMAT_VERSION 40
 #define CHECKSUM_BYTES 16
 #define SIZE_AT 16       /* where the whole size stands */
 #define MAX_THREADS 1024 /* of a block, on any target */
@@ -99,6 +99,7 @@ static void put_box(llrt_text *out, const plan_box *box) {
   put(out, box->bytes);
   put(out, box->swizzle);
   put(out, box->parts);
+  put(out, box->among);
   put_number(out, &box->address);
   for (int i = 0; i < PLAN_BOX_RANK; i++) {
     put(out, box->size[i]);
@@ -357,6 +358,7 @@ static void get_boxes(reader *in, plan_launch *launch) {
     box->bytes = (uint8_t)get_within(in, 0, 2);
     box->swizzle = get_within(in, 0, 3) & 3;
     box->parts = get_within(in, 0, 3) & 3;
+    box->among = get_within(in, 0, 3 - box->parts) & 3;
     get_number(in, launch->n_args, &box->address);
     for (int d = 0; d < PLAN_BOX_RANK; d++) {
       box->size[d] = (uint16_t)(d < 2 ? get_within(in, 1, 256) : get_within(in, 0, 1));

@@ -29,6 +29,7 @@ static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *r
   if (most > 0 && blocks > most) blocks = most;
   const backend_module *module = atomic_load_explicit(&op->module[kernel], memory_order_acquire);
   backend_launch launch = {.early = op->device->target.facts.early_launches,
+                           .stays = recipe->rounds > 0 && recipe->dealt == 0,
                            .blocks = blocks,
                            .threads = recipe->threads,
                            .block_bytes = recipe->block_bytes,

@@ -165,12 +165,14 @@ static llrt_status link_variant(llrt_device *device, kernel_variant *variant) {
 
 static llrt_status load_code(llrt_device *device, const kernel_variant *variant,
                              backend_module **module) {
-  bool linked = device->backend->link && variant->linked;
+  const bool linked = device->backend->link && variant->linked,
+             stays = variant->launch.rounds > 0 && variant->launch.dealt == 0;
   backend_code code = {.data = linked ? variant->linked : variant->code,
                        .size = linked ? variant->linked_size : variant->size,
                        .entry = PLAN_ENTRY_NAME,
                        .shared_bytes = variant->launch.shared_bytes,
                        .cluster = variant->launch.cluster,
+                       .threads = stays ? variant->launch.threads : 0,
                        .boxes = variant->launch.n_boxes > 0};
   return device->backend->load(device, &code, module);
 }

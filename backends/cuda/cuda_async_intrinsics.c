@@ -107,11 +107,11 @@ void nvptx_fetch_map(emitter *e, LLVMValueRef box) {
 }
 
 void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
-                    int rank, LLVMValueRef barrier, int blocks) {
+                    int rank, LLVMValueRef barrier, LLVMValueRef blocks) {
   static const char *const places[] = {[2] = "$3, $4", [3] = "$3, $4, $5"};
   char text[160], constraints[32] = "r,l,r,r,r", mask[16] = "";
   if (rank == 3) strcat(constraints, ",r");
-  if (blocks > 1) {
+  if (blocks) {
     snprintf(mask, sizeof mask, ", $%d", 3 + rank);
     strcat(constraints, ",h");
   }
@@ -119,14 +119,14 @@ void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMVal
   snprintf(text, sizeof text,
            "cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes%s [$0], "
            "[$1, {%s}], [$2]%s;",
-           rank, blocks > 1 ? ".multicast::cluster" : "", places[rank], mask);
+           rank, blocks ? ".multicast::cluster" : "", places[rank], mask);
   LLVMValueRef args[4 + PLAN_BOX_RANK] = {nvptx_shared_address(e, to),
                                           LLVMBuildPtrToInt(e->builder, box, e->i64, ""),
                                           nvptx_shared_address(e, barrier)};
   memcpy(&args[3], from, (size_t)rank * sizeof *from);
-  args[3 + rank] = LLVMConstInt(LLVMInt16TypeInContext(e->context), (1u << blocks) - 1, false);
+  args[3 + rank] = blocks;
   nvptx_assemble(e, NVPTX_ORDERED, text, constraints, NULL, args,
-                 3 + (unsigned)rank + (blocks > 1));
+                 3 + (unsigned)rank + (blocks != NULL));
 }
 
 /* ---- clusters ---- */

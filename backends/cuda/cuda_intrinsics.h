@@ -54,7 +54,7 @@ void nvptx_await_copies(emitter *e, int groups);
 void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes);
 void nvptx_fetch_map(emitter *e, LLVMValueRef box);
 void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
-                    int rank, LLVMValueRef barrier, int blocks);
+                    int rank, LLVMValueRef barrier, LLVMValueRef blocks);
 LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);
 LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef address, int offset);
 

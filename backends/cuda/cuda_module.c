@@ -15,6 +15,7 @@ struct backend_module {
   void *handle;                   /* CUmodule */
   void *function;                 /* CUfunction */
   unsigned shared_bytes, cluster; /* cluster: blocks; 0: none */
+  int64_t at_once;                /* blocks of clusters that stay; 0: any number */
 };
 
 /* Errors that mean "not for this GPU" rather than "the GPU failed". */
@@ -106,6 +107,29 @@ static llrt_status load_function(const cuda_driver *driver, void *function) {
   return CUDA_CALL(driver, cuFuncGetAttribute, &registers, CUDA_FUNCTION_REGISTERS, function);
 }
 
+/* How many blocks of clusters the device has at once: of multiprocessors that lie together some may
+ * be left over. Of 132 clusters of four and of eight had 120 where clusters of two had all. */
+static llrt_status find_at_once(const cuda_driver *driver, const backend_code *code,
+                                backend_module *module) {
+  cuda_launch_attribute cluster = {.id = CUDA_LAUNCH_CLUSTER_DIMENSION,
+                                   .value.cluster = {module->cluster, 1, 1}};
+  const cuda_launch_config config = {.grid_x = module->cluster,
+                                     .grid_y = 1,
+                                     .grid_z = 1,
+                                     .block_x = (unsigned)code->threads,
+                                     .block_y = 1,
+                                     .block_z = 1,
+                                     .shared_bytes = module->shared_bytes,
+                                     .attributes = &cluster,
+                                     .n_attributes = 1};
+  int clusters = 0;
+  if (code->threads == 0 || module->cluster == 0 || !driver->cuOccupancyMaxActiveClusters)
+    return LLRT_OK;
+  LLRT_TRY(CUDA_CALL(driver, cuOccupancyMaxActiveClusters, &clusters, module->function, &config));
+  module->at_once = (int64_t)clusters * module->cluster;
+  return LLRT_OK;
+}
+
 /* Kernels take all their shared memory at the launch; above a limit they have to say so before. */
 static llrt_status module_open(const cuda_driver *driver, const backend_code *code,
                                backend_module *module) {
@@ -125,6 +149,7 @@ static llrt_status module_open(const cuda_driver *driver, const backend_code *co
   if (code->shared_bytes > CUDA_SHARED_WITHOUT_ASKING)
     LLRT_TRY(CUDA_CALL(driver, cuFuncSetAttribute, module->function, CUDA_FUNCTION_DYNAMIC_SHARED,
                        code->shared_bytes));
+  LLRT_TRY(find_at_once(driver, code, module));
   return load_function(driver, module->function);
 }
 
@@ -166,6 +191,7 @@ static unsigned shared_bytes(const backend_module *module, const backend_launch 
 static llrt_status launch_with_attributes(const cuda_device *device, const backend_module *module,
                                           const backend_launch *launch, void **parameters,
                                           void *stream) {
+  const bool fewer = launch->stays && module->at_once > 0 && launch->blocks > module->at_once;
   cuda_launch_attribute attributes[2];
   unsigned n = 0;
   if (module->cluster > 0)
@@ -174,7 +200,7 @@ static llrt_status launch_with_attributes(const cuda_device *device, const backe
   if (launch->early && device->launches_early)
     attributes[n++] = (cuda_launch_attribute){.id = CUDA_LAUNCH_PROGRAMMATIC_SERIALIZATION,
                                               .value.programmatic_serialization = 1};
-  const cuda_launch_config config = {.grid_x = (unsigned)launch->blocks,
+  const cuda_launch_config config = {.grid_x = (unsigned)(fewer ? module->at_once : launch->blocks),
                                      .grid_y = 1,
                                      .grid_z = 1,
                                      .block_x = (unsigned)launch->threads,

@@ -204,6 +204,8 @@ typedef struct cuda_ipc_handle {
     (void *map, int type, unsigned rank, void *address, const unsigned long long *extents, \
      const unsigned long long *strides, const unsigned *box, const unsigned *element_strides, \
      int interleave, int swizzle, int promotion, int fill)) \
+  X(0, cuOccupancyMaxActiveClusters, \
+    (int *clusters, void *function, const cuda_launch_config *config)) \
   X(0, cuLaunchKernelEx, \
     (const cuda_launch_config *config, void *function, void **parameters, void **extra))
 

@@ -502,6 +502,23 @@ cuda_result cuLaunchKernel(void *function, unsigned grid_x, unsigned grid_y, uns
   return launch(function, stream, &grid, parameters);
 }
 
+#define TOGETHER \
+  18 /* multiprocessors that have clusters in common; the last of a device may be fewer */
+
+cuda_result cuOccupancyMaxActiveClusters(int *clusters, void *function,
+                                         const cuda_launch_config *config) {
+  EMU_ENTER(cuOccupancyMaxActiveClusters);
+  (void)function;
+  if (!emu_cuda_current()) return EMU_INVALID_CONTEXT;
+  if (config->n_attributes != 1 || config->attributes[0].id != CUDA_LAUNCH_CLUSTER_DIMENSION ||
+      config->attributes[0].value.cluster.x == 0)
+    return EMU_INVALID_VALUE;
+  const int blocks = (int)config->attributes[0].value.cluster.x,
+            units = setting("LLRT_EMU_UNITS", MULTIPROCESSORS);
+  *clusters = units / TOGETHER * (TOGETHER / blocks) + units % TOGETHER / blocks;
+  return 0;
+}
+
 /* Of attributes clusters alone, along x, up to the eight blocks that every device of 9.0 has. */
 cuda_result cuLaunchKernelEx(const cuda_launch_config *config, void *function, void **parameters,
                              void **extra) {

@@ -8,7 +8,7 @@
  * renames one keeps its old name in the dump, by NAMED. */
 #define HAS_SIZE(type, size) \
   _Static_assert(sizeof(type) == size, "a new field of " #type " goes into the dump")
-HAS_SIZE(plan_step, 120);
+HAS_SIZE(plan_step, 128);
 HAS_SIZE(plan_map, 64);
 HAS_SIZE(plan_index, 1224);
 HAS_SIZE(plan_panel, 136);
@@ -251,7 +251,7 @@ static void put_order(llrt_text *out, const plan_order *x) {
 static void put_step(llrt_text *out, const plan_step *x) {
   NUMBER(kind) NUMBER(in) NUMBER(out) NUMBER(tensor) NUMBER(buffer) NUMBER(map) NUMBER(index)
   NUMBER(vector)
-  NUMBER(misaligned) NUMBER(overhang) NUMBER(by_words) NUMBER(exact) NUMBER(by_groups)
+  NUMBER(misaligned) NUMBER(overhang) NUMBER(by_words) NUMBER(exact) NUMBER(lines) NUMBER(by_groups)
   NUMBER(front) NUMBER(loose) NUMBER(matrix)
   NUMBER(masked) NUMBER(parted)
   NUMBER(staged) NUMBER(streaming) NUMBER(elements) NUMBER(rows) NUMBER(pitch) NUMBER(reach)
@@ -322,7 +322,7 @@ static void put_boxes(llrt_text *out, const plan_launch *launch) {
   for (int i = 0; i < launch->n_boxes; i++) {
     const plan_box *x = &launch->box[i];
     begin(out, "box", i);
-    NUMBER(bytes) NUMBER(swizzle) NUMBER(parts)
+    NUMBER(bytes) NUMBER(swizzle) NUMBER(parts) NUMBER(among)
     PLAN_NUMBER(address)
     for (int d = 0; d < plan_box_rank(x); d++) {
       ITEM(size, d)

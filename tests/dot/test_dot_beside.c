@@ -10,7 +10,9 @@
 #include "runtime/prepared.h"
 #include "tests/open_device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define TYPES(a_, b_) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_}
 #define LIES(a_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_B] = b_}
@@ -25,6 +27,7 @@ static const dot_problem problems[] = {
     {SHAPE(40, 200, 136), TYPES(BF16, BF16), LIES("", "col_major"), .n_batch = 1, .batch = {3},
      .shared = {false, true}},
 };
+static const dot_problem many = {SHAPE(264, 456, 72), TYPES(BF16, BF16), LIES("", "col_major")};
 #define PROBLEMS ((int)(sizeof problems / sizeof *problems))
 
 static plan made;
@@ -72,7 +75,7 @@ static llrt_status interpret(const plan_kernel *kernel, const dot_problem *probl
   return plan_interpret(kernel, tensors, bindings, desc->n_tensors);
 }
 
-/* One kernel of each of the first products; of clusters there is each size. */
+/* Two kernels of small tiles of each of the first products; of clusters there is each size. */
 Test(dot_beside, interpreted, .timeout = 120) {
   char why[400];
   for (int i = 0; i < PROBLEMS; i++) {
@@ -80,36 +83,49 @@ Test(dot_beside, interpreted, .timeout = 120) {
     make_product(i);
     for (int v = next_beside(0); v >= 0; v = next_beside(v + 1)) {
       sizes |= 1 << made.variant[v].cluster_bits;
-      if (number++ != 1 || i > 1) continue;
+      const int *tile = made.variant[v].tile.positions;
+      if (tile[0] != 64 || tile[1] != 64 || number++ > 1 || i > 1) continue;
       memset(bench.part[LLRT_DOT_D].image, 0xee, 2);
       cr_assert_eq(interpret(&made.variant[v], &problems[i]), LLRT_OK, "%d, variant %d: %s", i, v,
                    llrt_last_error());
       cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why),
                 "%d, variant %d: %s", i, v, why);
     }
-    cr_expect_eq(sizes, 6, "%d: clusters of 2^%d", i, sizes);
+    cr_expect_eq(sizes, problems[i].type[LLRT_DOT_A] == LLRT_E4M3 ? 6 : 14, "%d: clusters of 2^%d",
+                 i, sizes);
     dot_bench_free(&bench);
   }
 }
 
-/* One operand's boxes are parts of what blocks have of it, the other's are whole. */
+/* An operand's boxes are parts of what blocks have of it in common, by the bits of their numbers in
+ * which they differ. */
 Test(dot_beside, boxes) {
+  int both = 0;
   make_product(0);
   for (int v = next_beside(0); v >= 0; v = next_beside(v + 1)) {
     plan_kernel *kernel = &made.variant[v];
     const tile_facts *tile = &kernel->tile;
-    const int common = tile->kind == TILE_SWAPPED ? 0 : 1;
-    plan_box *box = &kernel->launch.box[common];
+    const int common = tile->kind == TILE_SWAPPED ? 0 : 1, parts[2] = {tile->beside, tile->across};
+    both += tile->beside > 1 && tile->across > 1;
     cr_expect_eq(plan_verify(kernel), LLRT_OK, "%s", llrt_last_error());
-    cr_expect_eq(kernel->launch.box[1 - common].parts, 0, "variant %d", v);
-    cr_expect_eq(1 << box->parts, tile->beside, "variant %d", v);
-    cr_expect_eq(plan_box_rows(box), tile->positions[common], "variant %d", v);
-    box->parts++;
-    cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "variant %d: other parts", v);
-    box->parts--;
-    box->size[1] *= 2;
-    cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "variant %d: larger parts", v);
+    cr_expect_eq(plan_box_peers(&kernel->launch.box[0]) ^ plan_box_peers(&kernel->launch.box[1]),
+                 (1 << kernel->cluster_bits) - 1, "variant %d", v);
+    for (int i = 0; i < 2; i++) {
+      const int operand = i == 0 ? common : 1 - common;
+      plan_box *box = &kernel->launch.box[operand];
+      cr_expect_eq(1 << box->parts, parts[i], "variant %d", v);
+      cr_expect_eq(plan_box_rows(box), tile->positions[operand], "variant %d", v);
+      box->parts++;
+      cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "variant %d: other parts", v);
+      box->parts--;
+      if (box->parts > 0) box->among++;
+      else box->size[1] *= 2;
+      cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "variant %d: other blocks, or rows", v);
+      if (box->parts > 0) box->among--;
+      else box->size[1] /= 2;
+    }
   }
+  cr_expect_gt(both, 0, "of %d kernels", made.n_variants);
   dot_bench_free(&bench);
 }
 
@@ -168,6 +184,36 @@ static void run_emulated(int i, int step) {
 
 Test(dot_beside, emulated, .timeout = 300) {
   for (int i = 0; i < PROBLEMS; i++) run_emulated(i, 11);
+}
+
+/* Of 20 multiprocessors, 18 of which lie together, clusters of four have 16: no more blocks than
+ * these are launched, which take the others' tiles. */
+Test(dot_beside, fewer, .timeout = 300) {
+  char stats[] = "/tmp/llrt_beside_XXXXXX", line[400] = "";
+  const int file = mkstemp(stats);
+  int blocks = 0;
+  cr_assert_geq(file, 0);
+  setenv("LLRT_EMU_UNITS", "20", 1);
+  setenv("LLRT_EMU_STATS", stats, 1);
+  opened_device opened = open_device("cuda-emu:sm_90a");
+  llrt_tensor sent[3];
+  static const int role[] = {LLRT_DOT_A, LLRT_DOT_B, LLRT_DOT_D};
+  cr_assert(dot_bench_make(&many, 5, &bench), "%s", llrt_last_error());
+  for (int t = 0; t < 3; t++) sent[t] = send(opened.device, &bench.part[role[t]]);
+  plan_product(0, &sent[0], &sent[1], &sent[2]);
+  int v = next_beside(0);
+  while (made.variant[v].cluster_bits != 2 || made.variant[v].tile.positions[1] != 64)
+    v = next_beside(v + 1);
+  run_kernel(opened.device, 0, v, &sent[2]);
+  for (int t = 0; t < 3; t++) llrt_memory_free(opened.device, sent[t].data);
+  dot_bench_free(&bench);
+  close_device(&opened);
+  FILE *read = fdopen(file, "r");
+  while (fgets(line, sizeof line, read))
+    if (strstr(line, "\"blocks\":")) blocks = atoi(strstr(line, "\"blocks\":") + 9);
+  fclose(read);
+  unlink(stats);
+  cr_expect_eq(blocks, 16, "%d blocks: %s", blocks, line);
 }
 
 /* A block may begin after its neighbours, and fewer blocks than tiles go in rounds. */

@@ -3,6 +3,7 @@
 #include "tests/open_device.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Counts of rows that end at tiles, within them, that are 1 and that are none. */
 static const struct {
@@ -11,10 +12,13 @@ static const struct {
 } spreads[] = {
     {"even", 4, {16, 16, 16, 16}, 0},    {"none", 3, {0, 0, 0}, 5},
     {"one to all", 4, {0, 0, 70, 0}, 0}, {"of one row", 8, {1, 1, 0, 1, 1, 1, 1, 1}, 1},
-    {"many", 2, {270, 39}, 3},           {"odd", 5, {3, 0, 129, 64, 7}, 11},
+    {"many", 2, {270, 39}, 3},           {"mixed", 8, {1, 300, 0, 40, 128, 129, 5, 257}, 2},
+    {"odd", 5, {3, 0, 129, 64, 7}, 11},
 };
 #define SPREADS ((int)(sizeof spreads / sizeof *spreads))
-#define MANY 4 /* number: of packed weights alone, which have tiles for as many rows */
+#define MANY 4  /* number: of packed weights alone, which have tiles for as many rows */
+#define MIXED 5 /* number: of each so many kinds ... */
+#define MIXED_KINDS 9
 
 typedef struct kind {
   llrt_dtype a, b, d, scale;
@@ -81,6 +85,7 @@ static void check_all(const char *name, int first, int step) {
   for (int i = first; i < KINDS * SPREADS; i += step) {
     char why[600] = "", title[2000];
     if (i % SPREADS == MANY && !kinds[i / SPREADS].packed) continue;
+    if (i % SPREADS == MIXED && i / SPREADS % MIXED_KINDS != 0) continue;
     grouped_case c = case_of(&kinds[i / SPREADS], i % SPREADS);
     grouped_case_title(&c, title, sizeof title);
     grouped_result result =
@@ -134,7 +139,9 @@ Test(grouped, host, .timeout = 300) { check_all("host", 0, 1); }
 /* A fourth of the cases each, the other three parts on sm_90a. */
 Test(grouped, sm_80, .timeout = 300) { check_all("cuda-emu:sm_80", 3, 4); }
 Test(grouped, sm_89, .timeout = 300) { check_all("cuda-emu:sm_89", 1, 8); }
+/* Lanes that a branch parted stay apart until they synchronise. */
 Test(grouped, sm_90a, .timeout = 300) {
+  setenv("LLRT_EMU_LANES", "apart", 1);
   for (int part = 0; part < 3; part++) check_all("cuda-emu:sm_90a", part, 4);
 }
 Test(grouped, gfx90a, .timeout = 300) { check_all("hip-emu:gfx90a", 2, 8); }

@@ -177,9 +177,10 @@ Test(driver_cuda, link_load_launch) {
   cr_assert_eq(backend->link(device, ".version 8", strlen(".version 8"), &cubin, &size), LLRT_OK);
   cr_expect_str_eq(cubin, "cubin:.version 8");
   backend_module *module;
-  cr_assert_eq(
-      backend->load(device, &(backend_code){cubin, size, "llrt_kernel", 60000, 0, false}, &module),
-      LLRT_OK);
+  cr_assert_eq(backend->load(device,
+                             &(backend_code){cubin, size, "llrt_kernel", 60000, 0, 0, false},
+                             &module),
+               LLRT_OK);
   cr_expect_eq(driver->dynamic_shared, 60000, "more than 48 KiB have to be asked for");
   uint64_t args[] = {7, UINT64_MAX};
   backend_launch launch = {.blocks = 5, .threads = 128, .n_args = 2, .args = args};
@@ -205,7 +206,7 @@ Test(driver_cuda, link_load_launch) {
   ((cuda_device *)device)->launches_early = true;
   cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK);
   cr_expect(driver->early && driver->cluster == 0);
-  backend_code clustered = {cubin, size, "llrt_kernel", 1000, 4, false};
+  backend_code clustered = {cubin, size, "llrt_kernel", 1000, 4, 0, false};
   backend_module *clusters;
   cr_assert_eq(backend->load(device, &clustered, &clusters), LLRT_OK, "%s", llrt_last_error());
   launch.blocks = 8;
@@ -233,7 +234,7 @@ Test(driver_cuda, boxes) {
   backend_module *module;
   cr_assert_eq(open_fake("cuda:0", NULL, &device), LLRT_OK);
   const llrt_backend *backend = device->backend;
-  backend_code code = {"cubin:x", 8, "llrt_kernel", 0, 0, true};
+  backend_code code = {"cubin:x", 8, "llrt_kernel", 0, 0, 0, true};
   cr_assert_eq(backend->load(device, &code, &module), LLRT_OK, "%s", llrt_last_error());
   plan_box box = {.bytes = 1,
                   .swizzle = 3,
@@ -278,7 +279,7 @@ Test(driver_cuda, clusters_need_a_newer_driver) {
   backend_module *module = (backend_module *)&device;
   ((cuda_device *)device)->driver.cuLaunchKernelEx = NULL;
   cr_expect_eq(device->backend->load(
-                   device, &(backend_code){"cubin:x", 8, "llrt_kernel", 0, 2, false}, &module),
+                   device, &(backend_code){"cubin:x", 8, "llrt_kernel", 0, 2, 0, false}, &module),
                LLRT_UNSUPPORTED);
   expect_message("cuLaunchKernelEx");
   cr_expect_null(module);
@@ -302,16 +303,17 @@ Test(driver_cuda, failing_links_and_loads_leave_nothing) {
 
   backend_module *module = (backend_module *)&cubin;
   driver->fail = NULL;
-  cr_expect_eq(backend->load(device, &(backend_code){"not a cubin", 12, "llrt_kernel", 0, 0, false},
+  cr_expect_eq(backend->load(device,
+                             &(backend_code){"not a cubin", 12, "llrt_kernel", 0, 0, 0, false},
                              &module),
                LLRT_UNSUPPORTED);
   cr_expect_null(module);
   cr_expect_eq(
-      backend->load(device, &(backend_code){"cubin:x", 8, "another_name", 0, 0, false}, &module),
+      backend->load(device, &(backend_code){"cubin:x", 8, "another_name", 0, 0, 0, false}, &module),
       LLRT_DEVICE);
   driver->fail = "cuFuncLoad";
   driver->fail_code = 700;
-  backend_code large = {"cubin:x", 8, "llrt_kernel", 60000, 0, false};
+  backend_code large = {"cubin:x", 8, "llrt_kernel", 60000, 0, 0, false};
   cr_expect_eq(backend->load(device, &large, &module), LLRT_DEVICE);
   driver->fail = "cuFuncSetAttribute";
   cr_expect_eq(backend->load(device, &large, &module), LLRT_DEVICE);
@@ -334,7 +336,7 @@ Test(driver_cuda, code_that_shifts_registers_is_loaded_as_it_is) {
   cr_expect_eq(size, 0);
   cr_expect_eq(driver->linked, linked);
   backend_module *module;
-  backend_code whole = {ptx, sizeof ptx - 1, "llrt_kernel", 0, 0, false};
+  backend_code whole = {ptx, sizeof ptx - 1, "llrt_kernel", 0, 0, 0, false};
   cr_assert_eq(backend->load(device, &whole, &module), LLRT_OK);
   backend->unload(device, module);
   driver->fail = "cuModuleLoadDataEx";

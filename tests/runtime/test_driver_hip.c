@@ -151,12 +151,13 @@ Test(driver_hip, load_and_launch) {
   cr_expect_null(backend->link);
   backend_module *module;
   cr_expect_eq(
-      backend->load(device, &(backend_code){"junk", 5, "llrt_kernel", 0, 0, false}, &module),
+      backend->load(device, &(backend_code){"junk", 5, "llrt_kernel", 0, 0, 0, false}, &module),
       LLRT_UNSUPPORTED);
-  cr_expect_eq(backend->load(device, &(backend_code){"hsaco:", 7, "other", 0, 0, false}, &module),
-               LLRT_DEVICE);
+  cr_expect_eq(
+      backend->load(device, &(backend_code){"hsaco:", 7, "other", 0, 0, 0, false}, &module),
+      LLRT_DEVICE);
   cr_assert_eq(
-      backend->load(device, &(backend_code){"hsaco:", 7, "llrt_kernel", 0, 0, false}, &module),
+      backend->load(device, &(backend_code){"hsaco:", 7, "llrt_kernel", 0, 0, 0, false}, &module),
       LLRT_OK);
   uint64_t args[] = {7, UINT64_MAX};
   backend_launch launch = {.blocks = 5, .threads = 256, .n_args = 2, .args = args};

@@ -16,15 +16,17 @@
 
 /* ---- producers ---- */
 
-/* Copies of all turns but the last `turns` are there: the last of them is turn `number` - turns. */
+/* Copies of all turns but the last `turns` are there: the last of them is turn `number` - turns, or
+ * the one before, some of which came with it. */
 static void tell_filled(emitter *e, LLVMValueRef number, int turns) {
+  const int back = turns + plan_copies_lines(e->kernel);
   e->ops->await_copies(e, turns);
   e->ops->proxy_fence(e);
   LLVMValueRef own = number; /* of this position's turns: those before are told */
   if (e->turns_before) own = LLVMBuildSub(e->builder, number, e->turns_before, "");
-  LLVMBasicBlockRef next = emit_open_guard(e, emit_at_least(e, own, turns));
+  LLVMBasicBlockRef next = emit_open_guard(e, emit_at_least(e, own, back));
   e->ops->arrive(e, emit_slot_barrier(e, SLOT_FILLED,
-                                      LLVMBuildSub(e->builder, number, emit_i32(e, turns), "")));
+                                      LLVMBuildSub(e->builder, number, emit_i32(e, back), "")));
   emit_close_guard(e, next);
 }
 
@@ -109,7 +111,9 @@ static void work_behind_loads(emitter *e, int first_step, int n) {
 
 /* Boxes where the turn has all of its positions, which its expert says; else threads copy what the
  * expert has. Every producer's thread tells of either (plan_cuts_boxes). Lanes go on together:
- * nothing promises that one which waits for a free slot lets the others of its warp tell. */
+ * nothing promises that one which waits for a free slot lets the others of its warp tell. They meet
+ * before both ways do: lanes that a branch parted need not come together where others come in, too
+ * (emulators/ptx/ptx_meet.c). */
 static void fill_cut(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
   LLVMValueRef number = emit_turn_number(e), barrier = emit_slot_barrier(e, SLOT_FILLED, number);
@@ -125,6 +129,7 @@ static void fill_cut(emitter *e, int at) {
   next = emit_open_guard(e, LLVMBuildNot(e->builder, first, ""));
   e->ops->arrive(e, barrier);
   emit_close_guard(e, next);
+  e->ops->meet_warp(e);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, threads);
   LLVMValueRef warp = e->warp;
@@ -135,9 +140,49 @@ static void fill_cut(emitter *e, int at) {
   }
   e->warp = warp;
   e->ops->arrive_copied(e, barrier);
+  e->ops->meet_warp(e);
   LLVMBuildBr(e->builder, done);
   LLVMPositionBuilderAtEnd(e->builder, done);
+}
+
+/* Copies a line of memory of each row: lanes whose pieces of it are before the turn's first
+ * position have the turn before. One more turn than there are has the last lines. */
+static void copy_line(emitter *e, const plan_step *step) {
+  const emit_walked *walked = e->walked;
+  emit_walked own_turn = *walked;
+  LLVMValueRef lane = e->lane, grid = e->grid, upper[PLAN_MAX_DIGITS];
+  LLVMValueRef before = emit_pieces_before(e, step), last = emit_i32(e, EMIT_LINE_PIECES - 1),
+               piece = LLVMBuildAnd(e->builder, lane, last, "");
+  memcpy(upper, e->upper, sizeof upper);
+  LLVMValueRef behind = LLVMBuildICmp(e->builder, LLVMIntULT, piece, before, ""),
+               own =
+                   LLVMBuildAnd(e->builder, LLVMBuildSub(e->builder, piece, before, ""), last, "");
+  e->lane = LLVMBuildXor(e->builder, lane, LLVMBuildXor(e->builder, piece, own, ""), "");
+  own_turn.turn =
+      LLVMBuildSub(e->builder, walked->turn, LLVMBuildZExt(e->builder, behind, e->i64, ""), "");
+  LLVMValueRef there =
+      emit_and(e, LLVMBuildICmp(e->builder, LLVMIntSGE, own_turn.turn, walked->begin, ""),
+               LLVMBuildICmp(e->builder, LLVMIntSLT, own_turn.turn, walked->end, ""));
+  LLVMBasicBlockRef next = emit_open_guard(e, there);
+  e->walked = &own_turn;
+  e->grid = walked->grid;
+  emit_decode_turn(e, own_turn.turn);
+  emit_copy_step(e, step);
+  emit_close_guard(e, next);
   e->ops->meet_warp(e);
+  e->walked = walked;
+  e->grid = grid;
+  memcpy(e->upper, upper, sizeof upper);
+  e->lane = lane;
+}
+
+static void copy_lines(emitter *e, int at) {
+  LLVMValueRef warp = e->warp;
+  for (int part = 0; part * e->kernel->producers < emit_other_warps(e); part++) {
+    e->warp = warp_of_part(e, part);
+    for (int i = 1; i <= e->kernel->step[at].body; i++) copy_line(e, &e->kernel->step[at + i]);
+  }
+  e->warp = warp;
 }
 
 /* Where there are boxes copies tell by themselves that they are there, and the turn's slots are
@@ -152,7 +197,8 @@ static void fill_slots(emitter *e, int at) {
     copy_boxes(e, at);
     emit_close_guard(e, next);
   }
-  work_of_warps(e, at + 1, kernel->step[at].body);
+  if (plan_copies_lines(kernel)) copy_lines(e, at);
+  else work_of_warps(e, at + 1, kernel->step[at].body);
   if (!plan_threads_tell(kernel)) {
     e->ops->arrive_copied(e, emit_slot_barrier(e, SLOT_FILLED, number));
     return;
@@ -238,6 +284,12 @@ static bool kernel_gathers(const plan_kernel *kernel) {
   return gathers;
 }
 
+/* Behind the last turn, if there is any, one that has what is left of rows' last lines. */
+static LLVMValueRef with_last_lines(emitter *e, const emit_walked *walked) {
+  LLVMValueRef any = LLVMBuildICmp(e->builder, LLVMIntSLT, walked->begin, walked->end, "");
+  return LLVMBuildAdd(e->builder, walked->end, LLVMBuildZExt(e->builder, any, e->i64, ""), "");
+}
+
 /* The walk that comes, of which these do PLAN_PRODUCE, number `at`. */
 static void emit_producers(emitter *e, int at) {
   emit_walked walked = {.grid = e->grid};
@@ -252,13 +304,15 @@ static void emit_producers(emitter *e, int at) {
     copy_boxes_early(e, at, &walked, i);
   emit_bring_together(e);
   if (kernel_gathers(e->kernel)) keep_copied_rows(e, at);
+  LLVMValueRef limit = walked.end;
+  if (plan_copies_lines(e->kernel)) limit = with_last_lines(e, &walked);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "produce");
   LLVMBasicBlockRef body = emit_new_block(e, "fill"), done = emit_new_block(e, "produced");
   LLVMBuildBr(e->builder, head);
   LLVMPositionBuilderAtEnd(e->builder, head);
   walked.turn = LLVMBuildPhi(e->builder, e->i64, "turn");
   LLVMAddIncoming(walked.turn, &walked.begin, &before, 1);
-  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, walked.turn, walked.end, "");
+  LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, walked.turn, limit, "");
   LLVMBuildCondBr(e->builder, more, body, done);
   LLVMPositionBuilderAtEnd(e->builder, body);
   emit_decode_turn(e, walked.turn);
@@ -287,7 +341,7 @@ static void make_barriers(emitter *e) {
   bool landed = plan_landed_step(kernel) >= 0;
   int copying = plan_only_boxes(kernel) ? 0 : kernel->producers << kernel->lane_bits;
   int others = landed ? kernel->producers : kernel->launch.n_boxes > 0 && !plan_cuts_boxes(kernel);
-  const int far = plan_fetches_together(kernel) ? (1 << kernel->cluster_bits) - 1 : 0;
+  const int far = plan_other_fetchers(kernel);
   const int counts[] = {copying + others,
                         (emit_other_warps(e) << kernel->lane_bits) + far * emit_other_warps(e), 1};
   LLVMValueRef thread = LLVMBuildOr(e->builder, e->block_warp, e->lane, "");

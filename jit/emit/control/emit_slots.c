@@ -54,18 +54,33 @@ void emit_filled_step(emitter *e) {
   if (plan_waits_fence(e->kernel)) e->ops->proxy_fence(e);
 }
 
+/* By how much the number of the other block differs (XOR) that a lane tells: the first lanes those
+ * that fetch the first box, too. */
+static LLVMValueRef far_block(emitter *e) {
+  LLVMValueRef differs = NULL;
+  int told = 0;
+  for (int i = 0; i < e->kernel->launch.n_boxes; i++) {
+    const plan_box *box = &e->kernel->launch.box[i];
+    if (box->parts == 0) continue;
+    LLVMValueRef own = LLVMBuildAdd(e->builder, e->lane, emit_i32(e, 1 - told), ""),
+                 before = LLVMBuildICmp(e->builder, LLVMIntULT, e->lane, emit_i32(e, told), "");
+    own = LLVMBuildShl(e->builder, own, emit_i32(e, box->among), "");
+    differs = differs ? LLVMBuildSelect(e->builder, before, differs, own, "") : own;
+    told += (1 << box->parts) - 1;
+  }
+  return differs;
+}
+
 /* Other blocks of the cluster fill the slot, too: a lane tells each of them for its warp. Lanes
  * meet again here, where no others come. */
 static void release_far(emitter *e, LLVMValueRef barrier) {
-  const int blocks = 1 << e->kernel->cluster_bits;
   LLVMValueRef rank =
       LLVMBuildLShr(e->builder, e->rank, emit_i32(e, bits_log2(emit_other_warps(e))), "");
-  LLVMValueRef other = LLVMBuildAdd(e->builder, e->lane, emit_i32(e, 1), "");
-  other = LLVMBuildAnd(e->builder, LLVMBuildAdd(e->builder, rank, other, ""),
-                       emit_i32(e, blocks - 1), "");
+  LLVMValueRef other = LLVMBuildXor(e->builder, rank, far_block(e), "");
   e->ops->meet_warp(e);
-  LLVMBasicBlockRef next = emit_open_guard(
-      e, LLVMBuildICmp(e->builder, LLVMIntULT, e->lane, emit_i32(e, blocks - 1), ""));
+  LLVMBasicBlockRef next =
+      emit_open_guard(e, LLVMBuildICmp(e->builder, LLVMIntULT, e->lane,
+                                       emit_i32(e, plan_other_fetchers(e->kernel)), ""));
   e->ops->arrive_far(e, barrier, other);
   emit_close_guard(e, next);
   e->ops->meet_warp(e);

@@ -198,10 +198,10 @@ typedef struct emit_target_ops {
   void (*fetch_map)(emitter *e, LLVMValueRef box);
   /* Begins to copy a box to shared memory, which arrives at `barrier`. box: the tensor map; from:
    * the box's first position (i32) along each of the tensor's `rank` dimensions. To the same place
-   * of all `blocks` blocks of the cluster, whose barriers it tells; 1: to the block's own. By one
-   * thread. */
+   * of all blocks of the cluster of which `blocks` (i16) has the bit, whose barriers it tells;
+   * NULL: to the block's own. By one thread. */
   void (*copy_box)(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
-                   int rank, LLVMValueRef barrier, int blocks);
+                   int rank, LLVMValueRef barrier, LLVMValueRef blocks);
 } emit_target_ops;
 
 #endif

@@ -30,20 +30,40 @@ static LLVMValueRef first_position(emitter *e, const plan_value *value, int axis
   return LLVMBuildTrunc(e->builder, position, e->i32, "");
 }
 
+/* The block's number in its cluster. */
+static LLVMValueRef own_number(emitter *e) {
+  const int warps = e->kernel->warp_bits - e->kernel->cluster_bits;
+  return LLVMBuildLShr(e->builder, e->rank, emit_i32(e, warps), "");
+}
+
 /* The block's own of the parts that a cluster fetches: begins behind those of the blocks before. */
 static LLVMValueRef own_part(emitter *e, const plan_box *box, LLVMValueRef *row) {
-  const int warps = e->kernel->warp_bits - e->kernel->cluster_bits;
-  LLVMValueRef rank = LLVMBuildLShr(e->builder, e->rank, emit_i32(e, warps), ""),
-               rows = LLVMBuildMul(e->builder, rank, emit_i32(e, box->size[1]), "");
+  LLVMValueRef part = LLVMBuildAnd(e->builder, own_number(e), emit_i32(e, plan_box_peers(box)), "");
+  part = LLVMBuildLShr(e->builder, part, emit_i32(e, box->among), "");
+  LLVMValueRef rows = LLVMBuildMul(e->builder, part, emit_i32(e, box->size[1]), "");
   *row = LLVMBuildAdd(e->builder, *row, rows, "");
   return LLVMBuildMul(e->builder, rows, emit_i32(e, box->size[0] << box->bytes), "");
+}
+
+/* Bit i: block number i of the cluster has what this one fetches of the box, too. NULL: no other
+ * block has. */
+static LLVMValueRef blocks_of(emitter *e, const plan_box *box) {
+  const int peers = plan_box_peers(box), all = bits_mask(e->kernel->cluster_bits);
+  int64_t blocks = 0;
+  if (peers == 0) return NULL;
+  for (int i = 0; i <= all; i++)
+    if ((i & ~peers) == 0) blocks |= (int64_t)1 << i;
+  LLVMValueRef first = LLVMBuildAnd(e->builder, own_number(e), emit_i32(e, all & ~peers), "");
+  LLVMValueRef mask = LLVMBuildShl(e->builder, emit_i32(e, blocks), first, "");
+  return LLVMBuildTrunc(e->builder, mask, LLVMInt16TypeInContext(e->context), "");
 }
 
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
   const plan_box *box = &e->kernel->launch.box[step->box - 1];
   const int8_t *axis = e->kernel->box_axis[step->box - 1];
   int pitch = plan_box_pitch(box);
-  LLVMValueRef first[PLAN_BOX_RANK] = {NULL}, start = emit_slot_pointer(e, step->buffer);
+  LLVMValueRef first[PLAN_BOX_RANK] = {NULL}, start = emit_slot_pointer(e, step->buffer),
+               blocks = blocks_of(e, box);
   plan_value whole;
   plan_value_spread(e->kernel, &e->kernel->value[step->in], &whole);
   for (int d = 0; d < plan_box_rank(box); d++) first[d] = first_position(e, &whole, axis[d]);
@@ -56,8 +76,7 @@ void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
     memcpy(from, first, sizeof from);
     from[0] = LLVMBuildAdd(e->builder, first[0], emit_i32(e, i * box->size[0]), "");
     LLVMValueRef to = LLVMBuildGEP2(e->builder, e->i8, start, &offset, 1, "");
-    e->ops->copy_box(e, to, e->boxes[step->box - 1], from, plan_box_rank(box), barrier,
-                     1 << box->parts);
+    e->ops->copy_box(e, to, e->boxes[step->box - 1], from, plan_box_rank(box), barrier, blocks);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/tile_padding.h"
 #include "jit/plan/facts/value.h"
 #include "layout/f2.h"
 
@@ -35,6 +36,17 @@ static LLVMValueRef emit_copied(emitter *e, emit_place *from, uint64_t tile, boo
   return terms && terms->valid ? emit_and(e, present, terms->valid) : present;
 }
 
+LLVMValueRef emit_pieces_before(emitter *e, const plan_step *step) {
+  plan_value spread;
+  emit_place from = {0};
+  plan_value_spread(e->kernel, &e->kernel->value[step->in], &spread);
+  emit_place_tensor(e, &spread, step->tensor, &from);
+  LLVMValueRef at = LLVMBuildPtrToInt(e->builder, emit_pointer(e, &from, 0), e->i64, "");
+  at = LLVMBuildTrunc(e->builder, LLVMBuildLShr(e->builder, at, emit_i64(e, 4), ""), e->i32, "");
+  return LLVMBuildAnd(e->builder, LLVMBuildSub(e->builder, at, e->lane, ""),
+                      emit_i32(e, EMIT_LINE_PIECES - 1), "");
+}
+
 void emit_copy_step(emitter *e, const plan_step *step) {
   const plan_value *value = &e->kernel->value[step->in];
   const uint64_t *registers = plan_value_columns(value, PLAN_REGISTER);
@@ -52,9 +64,12 @@ void emit_copy_step(emitter *e, const plan_step *step) {
   assert(found);
   (void)found;
   for (int j = 0; j < step->vector; j++) inner |= 1ull << position[j];
+  plan_padding padding;
+  plan_padding_find(e->kernel, &padding);
   for (uint64_t index = 0; index < 1ull << n; index++) {
     if (index & inner) continue;
     uint64_t tile = f2_apply(plan_value_columns(&spread, PLAN_REGISTER), index);
+    if (step->lines && plan_padding_has(&padding, tile)) continue; /* of which no product reads */
     LLVMValueRef pointer = emit_buffer_pointer(e, &to, f2_apply(registers, index));
     LLVMValueRef present = emit_copied(e, &from, tile, step->masked);
     e->ops->copy(e, pointer, emit_pointer(e, &from, tile), bytes, present, first);

@@ -16,6 +16,10 @@ void emit_matrix_word(emitter *e, const plan_step *step, int w);
 void emit_overhang_step(emitter *e, const plan_step *step); /* emit_overhang.c: LOAD, STORE */
 void emit_load_front(emitter *e, const plan_step *step);    /* emit_front.c */
 void emit_copy_step(emitter *e, const plan_step *step);     /* emit_copy.c */
+#define EMIT_LINE_PIECES 8                                  /* of 16 bytes */
+/* i32: of a line of memory the pieces of 16 bytes before the one with which the lane's row begins
+ * (plan_step.lines). */
+LLVMValueRef emit_pieces_before(emitter *e, const plan_step *step);
 /* What says which rows the step copies, before the walk that it is in: emit_keep_values. */
 void emit_keep_copied_rows(emitter *e, const plan_step *step);
 /* emit_box.c: the copies of a step by tensor maps, which tell `barrier` as they arrive. */

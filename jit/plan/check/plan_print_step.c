@@ -148,8 +148,8 @@ static void print_copy(const plan_kernel *kernel, const plan_step *step, llrt_te
     if (box->parts) llrt_text_add(text, ", each to %d blocks", 1 << box->parts);
     return;
   }
-  llrt_text_add(text, "%g bytes an access%s, laid out as ", vector_bytes(kernel, step, step->in),
-                step->masked ? ", masked" : "");
+  llrt_text_add(text, "%g bytes an access%s%s, laid out as ", vector_bytes(kernel, step, step->in),
+                step->masked ? ", masked" : "", step->lines ? ", by lines of memory" : "");
   plan_print_value(kernel, step->in, text);
 }
 

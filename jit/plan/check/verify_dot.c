@@ -123,6 +123,18 @@ static bool lies_so(const plan_kernel *kernel, const plan_step *step) {
   return true;
 }
 
+/* Whether the blocks that fetch a box together are those of the cluster that want the same. */
+static bool has_peers(const plan_kernel *kernel, const plan_step *step) {
+  const plan_box *box = &kernel->launch.box[step->box - 1];
+  const plan_value *value = &kernel->value[step->in];
+  const uint64_t *warps = plan_value_columns(value, PLAN_WARP);
+  const int first = kernel->warp_bits - kernel->cluster_bits;
+  int same = 0;
+  for (int i = 0; i < kernel->cluster_bits; i++)
+    if (first + i >= plan_value_bits(value, PLAN_WARP) || warps[first + i] == 0) same |= 1 << i;
+  return plan_box_peers(box) == same;
+}
+
 llrt_status plan_verify_box(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   CHECK(step->box <= kernel->launch.n_boxes && step->masked && kernel->producers > 0,
@@ -131,7 +143,7 @@ llrt_status plan_verify_box(const plan_kernel *kernel, int at) {
   const int8_t *axis = kernel->box_axis[step->box - 1];
   int rank = plan_box_rank(box);
   plan_number stride;
-  CHECK(box->parts == 0 || (box->parts == kernel->cluster_bits && plan_only_boxes(kernel)),
+  CHECK(box->parts == 0 || (plan_only_boxes(kernel) && has_peers(kernel, step)),
         "step %d: a box that others fetch", at);
   for (int d = 0; d < rank; d++)
     CHECK(

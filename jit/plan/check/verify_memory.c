@@ -367,6 +367,9 @@ llrt_status plan_verify_copy(const plan_kernel *kernel, int at) {
             !step->overhang,
         "step %d: copies of %d bits", at, bits);
   CHECK(kernel->buffer[step->buffer].layout.in[1].bits == 0, "step %d: in parts", at);
+  CHECK(!step->lines || (bits == 128 && !step->box && step->masked && plan_threads_tell(kernel) &&
+                         kernel->launch.rounds == 0),
+        "step %d: copies of lines", at);
   for (int i = 0; i < kernel->n_indices; i++)
     CHECK((kernel->experts.used || kernel->index[i].uniform) &&
               !(step->box && kernel->index[i].tensor == step->tensor),

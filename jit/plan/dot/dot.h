@@ -118,6 +118,9 @@ typedef struct dot_shape {
                       every turn's positions of K; its tile's are of all of them */
   bool beside;     /* cluster: its blocks have a part each of the dim that the instruction's rows
                       are, and fetch the other operand together */
+  int across;      /* beside: of `cluster`, log2 of so many blocks have parts of the other dim
+                      instead, and those of the same rows fetch these rows together */
+  bool lines;      /* warpgroups: threads copy, whole lines of memory at once (plan_step.lines) */
   bool all_memory; /* warpgroups: rings take all of shared memory, if results need none of it */
   int resident;    /* warpgroups: > 1: so many blocks are to fit a multiprocessor, of short rings */
   bool rounds;     /* blocks take several tiles, if all copies are boxes and shared memory
@@ -155,6 +158,7 @@ typedef struct dot_draft {
   bool beside;           /* dot_shape.beside */
   bool swapped;          /* warpgroups: the instruction's first operand is B */
   bool all_memory;       /* dot_shape.all_memory */
+  bool lines;            /* dot_shape.lines */
   bool boxes;            /* rings are filled by boxes */
   int mixed;             /* 1, 2: only that of A, of B is; 0: not so */
   bool rings;            /* both operands go through rings */

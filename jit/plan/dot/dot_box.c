@@ -52,12 +52,17 @@ static bool keeps_bounds(const plan_kernel *kernel, int tensor, const plan_box *
 
 #define TURNED_ROWS 8 /* of a box whose pieces are permuted, after which the permutation recurs */
 
-/* Has blocks of a cluster fetch a part each, of whole permutations. */
-static bool fetch_together(int cluster_bits, int row_bytes, plan_box *box) {
-  const int parts = 1 << cluster_bits;
+/* Has blocks of a cluster that have the same positions along the dim fetch a part each, of whole
+ * permutations. */
+static bool fetch_together(const dot_draft *x, int dim, int row_bytes, plan_box *box) {
+  const uint64_t cluster = dot_tile_bits(x, x->cluster),
+                 peers = dot_tile_bits(x, x->cluster & ~x->bits[dim]);
+  const int parts = 1 << bits_count(peers);
+  if (peers == 0) return true;
   if (row_bytes != ROW_BYTES || box->size[1] % (parts * TURNED_ROWS) != 0) return false;
   box->size[1] = (uint16_t)(box->size[1] / parts);
-  box->parts = (uint8_t)(cluster_bits & 7);
+  box->parts = bits_count(peers) & 3;
+  box->among = bits_count(cluster & ((peers & -peers) - 1)) & 3;
   return true;
 }
 
@@ -85,8 +90,7 @@ llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_
   box.size[0] = (uint16_t)(1 << row);
   box.size[1] = (uint16_t)plan_unpadded_positions(kernel, axis[1], 1 << n[1]);
   box.size[2] = batch >= 0;
-  if (x->beside && !(x->bits[dims[1]] & x->cluster))
-    *found = *found && fetch_together(kernel->cluster_bits, row + element, &box);
+  if (x->beside) *found = *found && fetch_together(x, dims[1], row + element, &box);
   *found = *found && plan_is_of_axes(kernel, tensor, axis, plan_box_rank(&box)) &&
            keeps_bounds(kernel, tensor, &box, axis);
   if (!*found) return LLRT_OK;

@@ -36,6 +36,9 @@ static const group_tile shared_tiles[] = {
     {24, 64, 2, true},  {48, 64, 2, true},   {256, 128, 3, true},
 };
 
+/* The same, where threads copy: what a tile lacks of a power of two they copy, too. */
+static const group_tile even_tiles[] = {{64, 64, 2, false}, {64, 128, 2, false}};
+
 /* For few rows of experts. */
 static const group_tile gathered_tiles[DOT_GATHERED_TILES] = {
     {16, 64, 2, true},   {32, 64, 2, true},  {64, 64, 2, false},
@@ -107,6 +110,8 @@ typedef struct sharing {
   bool splits; /* K, to the workspace */
   int cluster; /* log2 blocks of a cluster ... */
   bool beside; /* ... which have tiles beside each other; else they share K */
+  int across;  /* beside: of these along the other dim (dot_shape.across) */
+  bool lines;  /* threads copy (dot_shape.lines) */
   bool deal;   /* the last turns are dealt */
 } sharing;
 
@@ -119,9 +124,13 @@ static dot_shape shape_of(const dot_planner *p, const group_tile *tile, const sh
   }
   shape.warps = tile->warps;
   shape.swapped = tile->swapped;
-  shape.bits[!how->beside ? DOT_DIM_K : tile->swapped ? DOT_DIM_N : DOT_DIM_M] += how->cluster;
+  const int rows = tile->swapped ? DOT_DIM_N : DOT_DIM_M; /* the instruction's */
+  shape.bits[how->beside ? rows : DOT_DIM_K] += how->cluster - how->across;
+  shape.bits[1 - rows] += how->across;
   shape.cluster = how->cluster;
   shape.beside = how->beside;
+  shape.across = how->across;
+  shape.lines = how->lines;
   shape.deal = how->deal;
   shape.resident = p->resident;
   return shape;
@@ -150,7 +159,8 @@ static void set_pace(const dot_planner *p, const group_tile *tile, const dot_sha
                    .rounds = kernel->launch.rounds > 0,
                    .dealt = kernel->deal.used,
                    .shares = shared,
-                   .beside = shape->beside ? 1 << shape->cluster : 1};
+                   .beside = shape->beside ? 1 << (shape->cluster - shape->across) : 1,
+                   .across = 1 << shape->across};
   tile_pace(&kernel->tile, &kernel->launch.pace);
   kernel->launch.pace.invariant = p->invariant;
   dot_pace_pitches(p, kernel);
@@ -290,13 +300,20 @@ static llrt_status add_whole_tiles(dot_planner *p, int64_t most) {
   return add_tiles(p, four + 1, COUNT(whole_tiles) - FOUR_WARPGROUPS - 1, most, &none);
 }
 
-/* Where rows begin inside lines, fetching in common pays. log2 blocks of a cluster. */
+/* Where rows begin inside lines, fetching in common pays. log2 blocks of a cluster, and of these
+ * along the instruction's columns. */
 static const struct {
   group_tile tile;
-  int8_t cluster;
-} torn_tiles[] = {{{128, 256, 3, false}, 1}, {{128, 192, 3, false}, 1}, {{128, 128, 3, false}, 1},
-                  {{64, 128, 2, false}, 1},  {{64, 128, 3, true}, 1},   {{64, 64, 2, false}, 1},
-                  {{64, 64, 2, true}, 2},    {{128, 128, 3, true}, 1}};
+  int8_t cluster, across;
+} torn_tiles[] = {{{128, 256, 3, false}, 1, 0}, {{128, 192, 3, false}, 2, 0},
+                  {{128, 160, 3, false}, 3, 1}, {{128, 128, 3, false}, 3, 1},
+                  {{128, 96, 3, false}, 2, 1},  {{128, 80, 3, false}, 2, 1},
+                  {{64, 64, 2, false}, 2, 2},   {{64, 64, 2, true}, 1, 0}};
+
+/* The same, where threads copy whole lines: candidates of tuning. */
+static const group_tile lines_tiles[] = {
+    {128, 256, 3, false}, {128, 192, 3, false}, {128, 160, 3, false}, {128, 128, 3, false},
+    {128, 96, 3, false},  {64, 128, 2, false},  {64, 96, 2, false},   {64, 64, 2, false}};
 #define COPIED_ROWS 64 /* copies of operands that are multiplied as they lie pay for more alone */
 
 /* What rows that may begin inside lines, as the variant from kernel `direct` on multiplies them,
@@ -309,9 +326,13 @@ static llrt_status add_untorn_tiles(dot_planner *p, int direct, int64_t most) {
   const int torn = dot_torn_operands(kernel);
   const bool boxes = kernel->launch.n_boxes == 2, wide = p->options && p->options->wide;
   if (boxes && llrt_dtype_bits(dot_multiplied_type(&p->job, p->target, 0)) < 16) return LLRT_OK;
-  for (int i = 0; i < COUNT(torn_tiles) && torn && boxes && !wide; i++)
+  for (int i = 0; i < COUNT(torn_tiles) && torn && boxes; i++)
     LLRT_TRY(try_tile(p, &torn_tiles[i].tile, most,
-                      &(sharing){.cluster = torn_tiles[i].cluster, .beside = true}));
+                      &(sharing){.cluster = torn_tiles[i].cluster,
+                                 .beside = true,
+                                 .across = torn_tiles[i].across}));
+  if (torn && boxes && wide)
+    LLRT_TRY(add_tiles(p, lines_tiles, COUNT(lines_tiles), most, &(sharing){.lines = true}));
   if (!torn || most <= COPIED_ROWS) return LLRT_OK;
   if (torn == 3 && boxes) LLRT_TRY(add_copied_tiles(p, 2, COPIED_LARGE, NULL));
   return add_copied_tiles(p, torn, boxes ? COPIED_LARGE : COPIED_DIRECT, NULL);
@@ -332,8 +353,10 @@ llrt_status dot_add_groups(dot_planner *p) {
       add_clusters(p, cluster_tiles, torn ? CLUSTERS_OF_TORN : COUNT(cluster_tiles), most, false));
   if (p->shares)
     LLRT_TRY(add_tiles(p, shared_tiles, COUNT(shared_tiles), most, &(sharing){.splits = true}));
+  if (p->shares && p->out->variant[before].launch.n_boxes == 0)
+    LLRT_TRY(add_tiles(p, even_tiles, COUNT(even_tiles), most, &(sharing){.splits = true}));
+  if (!p->invariant && !p->result_in_workspace) LLRT_TRY(add_untorn_tiles(p, before, most));
   if (p->options && p->options->wide)
     LLRT_TRY(add_tiles(p, dealt_tiles, COUNT(dealt_tiles), most, &(sharing){.deal = true}));
-  LLRT_TRY(add_clusters(p, beside_tiles, COUNT(beside_tiles), most, true));
-  return p->invariant || p->result_in_workspace ? LLRT_OK : add_untorn_tiles(p, before, most);
+  return add_clusters(p, beside_tiles, COUNT(beside_tiles), most, true);
 }

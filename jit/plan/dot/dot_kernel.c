@@ -48,11 +48,13 @@ static void take_bits(dot_draft *x, int axis, int dim, int wanted) {
 
 static void make_tile(dot_draft *x, const dot_shape *shape) {
   int first = x->job->desc.tensors[0].rank - 3 + x->job->finish;
-  const int shared = !shape->beside ? DOT_DIM_K : shape->swapped ? DOT_DIM_N : DOT_DIM_M;
+  const int rows = !shape->beside ? DOT_DIM_K : shape->swapped ? DOT_DIM_N : DOT_DIM_M;
+  int parted[3] = {0};
+  parted[rows] = shape->cluster - shape->across;
+  if (shape->across) parted[1 - rows] = shape->across;
   for (int dim = 0; dim < 3 - x->job->finish; dim++) {
     take_bits(x, first + dim, dim, shape->bits[dim]);
-    for (int i = 0; i < shape->cluster && dim == shared; i++)
-      x->cluster |= x->d.order[0][x->d.tile_bits - 1 - i];
+    for (int i = 0; i < parted[dim]; i++) x->cluster |= x->d.order[0][x->d.tile_bits - 1 - i];
   }
   draft_fill_grid(&x->d, x->bits[0] | x->bits[1] | x->bits[2], draft_reduced_bits(&x->d));
 }
@@ -340,8 +342,11 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
                             const plan_target *target, const plan_options *options,
                             plan_kernel *kernel, bool *divided) {
   dot_shape shape = *wanted;
-  dot_draft x = {
-      .job = job, .swapped = shape.swapped, .beside = shape.beside, .all_memory = shape.all_memory};
+  dot_draft x = {.job = job,
+                 .swapped = shape.swapped,
+                 .beside = shape.beside,
+                 .lines = shape.lines,
+                 .all_memory = shape.all_memory};
   draft *d = &x.d;
   int rank = job->desc.tensors[0].rank;
   draft_begin(d, &job->desc, target, options, kernel);
@@ -352,7 +357,8 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   kernel->resident = shape.resident;
   d->splits = split;
   draft_sum_along(d, job->finish ? 0 : rank - 1, job->finish ? rank - 2 : rank - 3);
-  if (shape.row || (shape.cluster && !shape.beside)) d->summed_bits = shape.bits[DOT_DIM_K];
+  for (int dim = 0; dim < 3 && (shape.row || shape.cluster); dim++)
+    d->wide_bits[rank - 3 + dim] = shape.bits[dim];
   for (int dim = 0; dim < 2; dim++)
     if (shape.own[dim]) d->tile_positions[d->first_tiled + dim] = shape.own[dim];
   LLRT_TRY(draft_digits(d));

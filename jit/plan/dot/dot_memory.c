@@ -143,7 +143,8 @@ llrt_status dot_memory_value(const dot_draft *x, int tensor, uint64_t mask, dot_
   if (p.list[0].n - word > 8)
     return llrt_error(LLRT_UNSUPPORTED, "a thread would hold 2^%d elements", p.list[0].n);
   while (parted && p.list[2].n < warps) p.list[2].at[p.list[2].n++] = 0;
-  for (uint64_t left = parted; left; left &= left - 1) p.list[2].at[p.list[2].n++] = left & -left;
+  for (int i = 0; parted && i < x->d.tile_bits; i++)
+    if (x->d.order[0][i] & x->cluster) p.list[2].at[p.list[2].n++] = x->d.order[0][i] & parted;
   LLRT_TRY(make_value(&p, &out->value));
   if (host) {
     dot_value_access(x, tensor, &out->value, out);

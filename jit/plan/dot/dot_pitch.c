@@ -12,8 +12,8 @@
 
 /* How many times as long as whole lines take to be fetched: rows of boxes that begin inside lines,
  * by a multiprocessor and by all together; pieces of 16, 8 and 4 bytes that threads copy. */
-#define TORN_OWN 1.5
-#define TORN_TOGETHER 2.35
+#define TORN_OWN 1.2
+#define TORN_TOGETHER 2.1
 #define PIECES16 1.2
 #define PIECES8 2.2
 #define PIECES4 3.5
@@ -21,10 +21,9 @@
  * multiplied.
  */
 #define FIRST_COPIES 2270
-/* Multiprocessors that clusters fill whose blocks fetch such rows in common, and what a turn of
- * theirs takes beside: 128 tiles in clusters of two are done in one round (4104 bf16 of 1024 rows).
- * The model's own are of clusters that share K. */
-#define BESIDE_UNITS 124 /* of more than two */
+/* Multiprocessors that clusters of more than two fill whose blocks fetch such rows in common, and
+ * what a turn of theirs takes beside. The model's own are of clusters that share K. */
+#define BESIDE_UNITS 120
 #define BESIDE_TURN 20
 /* Of an operand's copy: clocks of a launch; bytes of a clock that the device reads, and as many
  * that it writes. What is copied is in the second-level cache, so that of its memory's time this
@@ -75,10 +74,12 @@ static void pace_copied(const dot_planner *p, int i, plan_pace *pace) {
   pace->memory[i] = (int64_t)((double)pace->memory[i] * COPIED_MEMORY);
 }
 
-/* Of B first. Rows of A that are not there are copied as zeros, piece by piece. */
-static void pace_pieces(int i, int bytes, plan_pace *pace) {
+/* Of B first. Rows of A that are not there are copied as zeros, piece by piece, and so are those
+ * that a tile's positions lack of a power of two. */
+static void pace_pieces(int i, int bytes, const tile_facts *tile, plan_pace *pace) {
+  const int positions = tile->positions[i], whole = 1 << bits_highest(2 * (uint64_t)positions - 1);
   const double rows = (double)pace->fetch_row * (double)pace->rows / PACE_PART,
-               own = (i ? (double)pace->fetch : rows) * pieces_take(bytes);
+               own = (i ? (double)pace->fetch : rows) * pieces_take(bytes) * whole / positions;
   pace->fetch = (int64_t)(i ? own : (double)pace->fetch + own);
   if (i == 0) pace->fetch_row = 0;
 }
@@ -94,9 +95,10 @@ void dot_pace_pitches(const dot_planner *p, plan_kernel *kernel) {
     const plan_step *copy = copy_of(kernel, tensor);
     if (p->copied >> i & 1) pace_copied(p, i, pace);
     if ((p->copied >> i & 1) || dot_is_rows(p, i) || !copy) continue;
+    if (copy->lines) continue;
     if (!copy->box) {
       const plan_value *value = &kernel->value[copy->in];
-      pace_pieces(i, plan_access_bytes(value->bits, copy->vector), pace);
+      pace_pieces(i, plan_access_bytes(value->bits, copy->vector), &kernel->tile, pace);
       continue;
     }
     const int8_t *axis = kernel->box_axis[copy->box - 1];
@@ -105,8 +107,9 @@ void dot_pace_pitches(const dot_planner *p, plan_kernel *kernel) {
     pace->pitch[i] = 1 + axis[0] - (p->rank - 3);
     pace->line[i] = line;
   }
-  if (kernel->tile.beside <= 1 || !dot_torn_operands(kernel)) return;
-  pace->units = kernel->tile.beside == 2 ? PACE_UNITS : BESIDE_UNITS;
+  const int cluster = kernel->tile.beside * kernel->tile.across;
+  if (cluster <= 1 || !dot_torn_operands(kernel)) return;
+  pace->units = cluster == 2 ? PACE_UNITS : BESIDE_UNITS;
   pace->more = BESIDE_TURN;
 }
 

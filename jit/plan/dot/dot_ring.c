@@ -148,13 +148,13 @@ static llrt_status copy_mixed(dot_draft *x, bool edge, int *n) {
 
 llrt_status dot_copy_operands(dot_draft *x, int *n) {
   plan_kernel *kernel = x->d.kernel;
-  bool edge = kernel->n_bounds > 0 && !x->boxes;
+  const bool edge = kernel->n_bounds > 0 && !x->boxes && !x->lines, all = x->boxes || x->lines;
   if (x->mixed) return copy_mixed(x, edge, n);
   *n = edge ? 5 : 2;
   if (edge)
     LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .body = 2, .otherwise = 2}));
   for (int i = 0; i < 2; i++)
-    LLRT_TRY(draft_step(kernel, x->boxes ? x->ring[i].masked : x->ring[i].copy));
+    LLRT_TRY(draft_step(kernel, all ? x->ring[i].masked : x->ring[i].copy));
   for (int i = 0; i < 2 && edge; i++) LLRT_TRY(draft_step(kernel, x->ring[i].masked));
   return LLRT_OK;
 }

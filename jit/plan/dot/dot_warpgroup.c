@@ -92,6 +92,23 @@ static llrt_status place_rings(dot_draft *x) {
                     kernel->target.facts.shared_bytes);
 }
 
+/* Whether neighbouring lanes have the pieces of a turn's line of a row, and the same of all rows.
+ */
+static llrt_status copy_lines(const dot_draft *x, int operand, bool transposed,
+                              const dot_access *access) {
+  const plan_value *value = &access->value;
+  const uint64_t *lanes = plan_value_columns(value, PLAN_LANE);
+  uint64_t along = dot_tile_bits(x, x->bits[DOT_DIM_K]);
+  const int pieces = bits_count(along) - access->vector;
+  bool whole = !transposed && value->bits << access->vector == 8 * BOX_BYTES &&
+               value->bits << bits_count(along) == PLAN_LINE_BYTES * 8;
+  for (int i = 0; i < access->vector; i++) along &= along - 1;
+  for (int i = 0; i < pieces && whole; i++, along &= along - 1)
+    whole = plan_tile_bits_of(value, lanes[i]) == (along & -along);
+  if (whole) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "operand %c is not copied by lines of memory", "AB"[operand]);
+}
+
 static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand) {
   plan_kernel *kernel = x->d.kernel;
   dot_ring *ring = &x->ring[operand];
@@ -117,7 +134,10 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand) 
   ring->masked.masked = true;
   ring->masked.vector = (uint8_t)whole;
   bool found = false;
-  if (plan_access_bytes(access.value.bits, access.vector) == BOX_BYTES)
+  if (x->lines) {
+    LLRT_TRY(copy_lines(x, operand, transposed, &access));
+    ring->copy.lines = ring->masked.lines = true;
+  } else if (plan_access_bytes(access.value.bits, access.vector) == BOX_BYTES)
     LLRT_TRY(dot_plan_box(x, operand, transposed, &ring->copy, LLRT_MAX_BITS, &found));
   const bool cut = kernel->experts.used && !kernel->experts.shared; /* threads copy last turns */
   if ((!found || cut) && whole < access.vector)

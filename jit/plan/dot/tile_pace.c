@@ -46,7 +46,7 @@ static double busy_clocks(const tile_facts *t, double area) {
 }
 
 static double units_of(const tile_facts *t) {
-  const int cluster = bits_max(t->cluster, t->beside);
+  const int cluster = bits_max(t->cluster, t->beside * t->across);
   return cluster <= 1   ? PACE_UNITS
          : cluster == 2 ? OF(t, CLUSTERS2)
          : cluster == 4 ? OF(t, CLUSTERS4)
@@ -57,7 +57,8 @@ void tile_pace(const tile_facts *t, plan_pace *out) {
   const double area = t->positions[0] * (double)t->positions[1] / AREA, k = t->positions[2];
   const double part = (double)PACE_FINE / 8 / OF(t, MEMORY);
   const int shared = t->kind == TILE_SWAPPED ? 0 : 1; /* the operand that neighbours have, too */
-  const int64_t once = whole((double)PACE_PART / t->beside);
+  const int64_t once = whole((double)PACE_PART / t->beside),
+                rows = whole((double)PACE_PART / t->across);
   *out = (plan_pace){
       .units = whole(units_of(t)),
       .resident = t->resident,
@@ -66,9 +67,9 @@ void tile_pace(const tile_facts *t, plan_pace *out) {
       .rows = t->positions[0],
       .fetch_row = whole(PACE_PART * k * t->bits[0] / 8 / OF(t, FETCH)),
       .cache = whole((double)PACE_PART * PACE_PART * OF(t, FETCH) / OF(t, CACHE)),
-      .once = {shared == 0 ? once : PACE_PART, shared == 1 ? once : PACE_PART},
+      .once = {shared == 0 ? once : rows, shared == 1 ? once : rows},
       .least = whole(OF(t, LATENCY) / bits_max(t->slots, 1)),
-      .more = whole(OF(t, TURN) + (t->beside > 1 ? TILE_BESIDE : 0)),
+      .more = whole(OF(t, TURN) + (t->beside * t->across > 1 ? TILE_BESIDE : 0)),
       .tile = whole(tile_clocks[t->kind] * sqrt(area) * (t->rounds ? OF(t, ROUNDS) : 1) +
                     (t->cluster > 1 ? log2(t->cluster) * OF(t, CLUSTER) : 0)),
       .start = whole(OF(t, START) + (t->dealt ? OF(t, DEAL) * sqrt(area) : 0) +

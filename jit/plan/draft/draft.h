@@ -193,12 +193,13 @@ typedef struct draft {
   int n_walked;                 /* the last so many of them number turns of a walk */
   /* By axis, of a dot: > 0: a tile has so many positions, which are no power of two. */
   int64_t tile_positions[LLRT_MAX_RANK];
-  int row_bits;    /* of a dot, > 0: bits of axis M in a tile, however few rows there are */
-  bool splits;     /* several blocks share a walk */
-  int summed;      /* of a dot: the axis that is walked */
-  int summed_bits; /* of a dot whose turns are long: bits of that axis in a tile; 0: as others */
-  int first_tiled; /* of a dot: tiles are taken of this axis and those behind it */
-  int split;       /* splits: the digit that numbers the sharing blocks */
+  int row_bits; /* of a dot, > 0: bits of axis M in a tile, however few rows there are */
+  bool splits;  /* several blocks share a walk */
+  int summed;   /* of a dot: the axis that is walked */
+  int wide_bits[LLRT_MAX_RANK]; /* by axis, of a dot: so many bits of it are in a tile, which may be
+                                   more than blocks have; 0: as usual */
+  int first_tiled;              /* of a dot: tiles are taken of this axis and those behind it */
+  int split;                    /* splits: the digit that numbers the sharing blocks */
 } draft;
 
 /* log2 bytes of an element of tensor t; -1 for elements of 4 bits. */

@@ -255,7 +255,7 @@ static int rest_bits(const draft *d, int i, int most) {
     return d->top[i] && d->tile_positions[digit->axis] > 0 ? 0 : d->row_bits;
   if (d->roles.tiled && d->top[i]) {
     if (!draft_is_tiled(d, digit->axis)) return 0;
-    int tile = digit->axis == d->summed ? bits_max(d->summed_bits, DOT_TILE_BITS) : DOT_TILE_BITS;
+    int tile = bits_max(d->wide_bits[digit->axis], DOT_TILE_BITS);
     int all = d->count[i] > 0 ? ceil_log2(d->count[i]) : tile;
     return bits_min(most, bits_max(bits_min(all, tile), DOT_LEAST_BITS));
   }

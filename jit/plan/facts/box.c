@@ -32,6 +32,11 @@ static bool is_multiple(const plan_kernel *kernel, const plan_number *stride, co
          other->index == arg.index && other->padded == arg.padded && other->factor == arg.factor;
 }
 
+/* Whether a digit that begins at no power of two has one stride for all of its positions. */
+static bool is_even(const plan_kernel *kernel, int tensor, int digit) {
+  return kernel->digit[digit].bits == 0 || kernel->digit[digit].side[tensor].kind == PLAN_STRIDE;
+}
+
 bool plan_axis_stride(const plan_kernel *kernel, int tensor, int axis, plan_number *stride) {
   bool found = false;
   plan_number other;
@@ -41,7 +46,7 @@ bool plan_axis_stride(const plan_kernel *kernel, int tensor, int axis, plan_numb
   for (int i = 0; found && i < kernel->n_digits; i++) {
     const plan_digit *digit = &kernel->digit[i];
     if (digit->axis == axis && digit->step != 1)
-      found = (bits_is_power_of_two(digit->step) ? stride->arg < 0 : digit->bits == 0) &&
+      found = (bits_is_power_of_two(digit->step) ? stride->arg < 0 : is_even(kernel, tensor, i)) &&
               plan_digit_stride(kernel, tensor, i, &other) &&
               is_multiple(kernel, &other, stride, digit->step);
   }
@@ -113,6 +118,12 @@ bool plan_fetches_together(const plan_kernel *kernel) {
   return together;
 }
 
+int plan_other_fetchers(const plan_kernel *kernel) {
+  int others = 0;
+  for (int i = 0; i < kernel->launch.n_boxes; i++) others += (1 << kernel->launch.box[i].parts) - 1;
+  return others;
+}
+
 bool plan_cuts_boxes(const plan_kernel *kernel) {
   return kernel->experts.used && !kernel->experts.shared && kernel->launch.n_boxes > 0;
 }
@@ -156,11 +167,18 @@ int plan_copies_lag(const plan_kernel *kernel) {
   int bytes = 1, lag;
   for (int i = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
-    if (step->kind == PLAN_COPY && !step->masked) bytes += kernel->buffer[step->buffer].bytes;
+    if (step->kind == PLAN_COPY && (!step->masked || step->lines))
+      bytes += kernel->buffer[step->buffer].bytes;
   }
   lag = UNDER_WAY / bytes;
   if (lag > kernel->slots - FREE_SLOTS) lag = kernel->slots - FREE_SLOTS;
   return lag > 1 ? lag : 1;
+}
+
+bool plan_copies_lines(const plan_kernel *kernel) {
+  bool lines = false;
+  for (int i = 0; i < kernel->n_steps; i++) lines |= kernel->step[i].lines;
+  return lines;
 }
 
 int plan_landed_step(const plan_kernel *kernel) {

@@ -41,6 +41,9 @@ int plan_box_end(const plan_kernel *kernel, const plan_step *step);
 /* Whether blocks of a cluster fetch boxes for each other. */
 bool plan_fetches_together(const plan_kernel *kernel);
 
+/* How many other blocks of a cluster fetch something of what a block has. */
+int plan_other_fetchers(const plan_kernel *kernel);
+
 /* Whether the walk is along experts' positions: of an expert's last turn, if it has not all of its
  * positions, producers' threads copy what boxes copy of others. */
 bool plan_cuts_boxes(const plan_kernel *kernel);
@@ -58,6 +61,8 @@ bool plan_threads_tell(const plan_kernel *kernel);
  * at least 1: a turn's slot is known to be filled when the copies of so many turns behind it have
  * begun. */
 int plan_copies_lag(const plan_kernel *kernel);
+/* Whether they copy lines of memory (plan_step.lines): a turn is there when the next one is. */
+bool plan_copies_lines(const plan_kernel *kernel);
 
 /* Whether copies of threads tell it that products read, past the threads' own accesses: then those
  * who wait for a turn's slots see to it that products see what they see. Of experts' rows. */

@@ -62,6 +62,8 @@ typedef struct plan_number {
   int64_t value;
 } plan_number;
 
+#define PLAN_LINE_BYTES 128 /* of memory */
+
 #define PLAN_MAX_BOXES 2
 #define PLAN_BOX_RANK 3
 
@@ -73,8 +75,10 @@ typedef struct plan_number {
 typedef struct plan_box {
   uint8_t bytes;       /* log2 bytes of an element */
   uint8_t swizzle : 4; /* how many bits; a row has 16 bytes << swizzle */
-  uint8_t parts : 4;   /* > 0: log2 blocks of a cluster that fetch 2^parts boxes together: each one
+  uint8_t parts : 2;   /* > 0: log2 blocks of a cluster that fetch 2^parts boxes together: each one
                           of them, in the order of dimension 1, to the memory of all */
+  uint8_t among : 2;   /* of a block's number in the cluster the lowest of the `parts` bits by which
+                          these blocks differ */
   uint16_t size[PLAN_BOX_RANK];          /* positions of a box, at most 256; 0: no such dimension */
   plan_number address;                   /* of the tensor */
   plan_number extent[PLAN_BOX_RANK];     /* of the tensor, positions */
@@ -84,6 +88,10 @@ typedef struct plan_box {
 
 /* How many dimensions a box has: 2 or 3. */
 static inline int plan_box_rank(const plan_box *box) { return box->size[2] ? 3 : 2; }
+/* The bits of a block's number in its cluster by which blocks that fetch together differ. */
+static inline int plan_box_peers(const plan_box *box) {
+  return ((1 << box->parts) - 1) << box->among;
+}
 /* Positions of dimension 1 that a block has of it. */
 static inline int plan_box_rows(const plan_box *box) { return box->size[1] << box->parts; }
 

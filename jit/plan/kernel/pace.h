@@ -46,6 +46,7 @@ typedef struct tile_facts {
   bool shares;      /* of K, which a second stage adds */
   int beside;       /* blocks of a cluster, at least 1, that have tiles beside each other along the
                        instruction's rows, and fetch the other operand together */
+  int across;       /* the same along the other dim, who fetch the instruction's rows together */
 } tile_facts;
 
 /* All zero: nothing is known. */

@@ -253,6 +253,9 @@ typedef struct plan_step {
                      byte: for them memory is looked at by words */
   bool exact; /* LOAD by words, of elements of 16 and 32 bits: nothing else is touched, and of no
                  tensor it need be known where memory ends */
+  bool lines; /* COPY by producers' threads, 16 bytes an access: lanes that have a row's pieces take
+                 those of a whole line of memory, wherever the row begins in one: the last of a turn
+                 and the first of the next. So what the turn before has is there with a turn's */
   bool by_groups; /* STORE that overhangs, masked: of a warp's row groups it is first asked whether
                      all lie inside, or all outside, as in most of a row that ends inside a tile */
   bool front; /* LOAD, masked, of tensor 0, one by one: not the element at a position but at the one

@@ -160,7 +160,8 @@ static void set_pace(const packed *p, plan_kernel *kernel) {
       .short_sums = p->short_sums,
       .rounds = shape->rounds,
       .dealt = shape->deal,
-      .beside = 1};
+      .beside = 1,
+      .across = 1};
   tile_pace(&kernel->tile, &kernel->launch.pace);
   kernel->launch.pace.invariant = p->job.desc.dot.batch_invariant;
   kernel->launch.range.min_extent[packed_axis(&p->job, PACKED_K)] = is_other(shape);

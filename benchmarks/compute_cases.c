@@ -13,6 +13,8 @@ static const compute_place nhd[] = {{"kc", NHD, 0}, {"vc", NHD, 0}, {NULL, NULL,
 static const compute_place hnd[] = {{"kc", HND, 0}, {"vc", HND, 0}, {NULL, NULL, 0}};
 static const compute_place vllm_k[] = {{"kc", VLLM_K, 0}, {"vc", HND, 0}, {NULL, NULL, 0}};
 static const compute_place vllm_kv[] = {{"kc", VLLM_K, 0}, {"vc", VLLM_V, 0}, {NULL, NULL, 0}};
+static const compute_place vllm_kv_apart[] = {
+    {"kc", VLLM_K, COMPUTE_APART}, {"vc", VLLM_V, COMPUTE_APART}, {NULL, NULL, 0}};
 static const compute_place vllm_kv_odd[] = {{"kc", VLLM_K, 5}, {"vc", VLLM_V, 5}, {NULL, NULL, 0}};
 
 /* Queries of 32 heads and keys of 8 with norm and rotary embedding; e4m3 keys and values to slots.
@@ -99,6 +101,7 @@ const compute_form compute_forms[] = {
     {"append_vllm_k", APPEND, {1, 6144}, "cs", vllm_k},
     {"append_vllm_kv", APPEND, {1, 6144}, "cs", vllm_kv},
     {"append_vllm_kv_odd", APPEND, {1, 6144}, "cs", vllm_kv_odd},
+    {"append_vllm_kv_apart", APPEND, {1, 6144}, "cs", vllm_kv_apart},
     {"bias_cast", "(x[t n], b[n]) -> (y[t n]: bf16) { y = x + b }", {1, 1}, "x", NULL},
 };
 const int compute_forms_count = sizeof compute_forms / sizeof *compute_forms;

@@ -15,8 +15,11 @@ static void draw_slots(placed *p, int64_t positions, int first, uint64_t seed) {
     order[i] = order[other];
     order[other] = i;
   }
-  for (int64_t i = 0; i < positions; i++)
-    p->slot[i] = order[(i + first) / BLOCK] * BLOCK + (i + first) % BLOCK;
+  for (int64_t i = 0; i < positions; i++) {
+    bool apart = first == COMPUTE_APART;
+    int64_t block = apart ? i % blocks : (i + first) / BLOCK;
+    p->slot[i] = order[block] * BLOCK + (apart ? i / blocks : (i + first) % BLOCK);
+  }
   free(order);
 }
 

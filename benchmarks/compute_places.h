@@ -6,7 +6,9 @@
 #include "dot_run.h"
 
 /* The tensor's first axis is one of slots in memory, in blocks of 16; storage: of that; first: the
- * slot of the first position in its block. */
+ * slot of the first position in its block, or COMPUTE_APART: positions beside each other lie in
+ * blocks of their own. */
+#define COMPUTE_APART (-1)
 typedef struct compute_place {
   const char *tensor, *storage;
   int first;

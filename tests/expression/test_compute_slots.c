@@ -86,6 +86,7 @@ enum { ORDERS = sizeof orders / sizeof *orders };
 #define SLOTS_FIRST "storage(rank=3, digits=[dim0:16, dim2:32, dim1:2, dim0:rest])"
 #define SLOTS_OF_16 "storage(rank=3, digits=[dim2:16, dim0:16, dim2:2, dim1:2, dim0:rest])"
 #define SLOTS_OF_4 "storage(rank=3, digits=[dim0:4, dim2:32, dim1:2, dim0:rest])"
+#define SLOTS_OF_THREE "storage(rank=3, digits=[dim0:16, dim2:24, dim1:3, dim0:rest])"
 #define EIGHT_SLOTS_WIDE "storage(rank=3, digits=[dim0:8, dim2:64, dim1:4, dim0:rest])"
 
 static const struct {
@@ -94,17 +95,36 @@ static const struct {
   llrt_dtype type; /* of the output with an index */
   const char *storage;
   int counted; /* as trial's */
+  int out_of_range;
 } cases[] = {
-    {"(x[t h d]) -> (y[t h d]) { y = x * 0.5 }", 64, 2, 32, LLRT_E4M3, SLOTS_FIRST, 0},
-    {"(x[t h d]) -> (y[t h d]) { y = x * 0.5 }", 45, 2, 32, LLRT_E4M3, SLOTS_FIRST, 0},
-    {"(x[t h d]) -> (y[t h d]) { y = x - max(x, d) }", 37, 2, 32, LLRT_E4M3, SLOTS_FIRST, 0},
-    {"(x[t h d]) -> (y[t h d]) { y = x - max(x, d) }", 64, 2, 32, LLRT_BF16, SLOTS_FIRST, 0},
-    {"(x[t h d]) -> (y[t h d]) { y = x - max(x, d) }", 40, 2, 32, LLRT_F32, SLOTS_FIRST, 0},
-    {"(x[t h d]) -> (y[t h d]) { y = x / sum(x * x, d) }", 50, 2, 32, LLRT_E4M3, SLOTS_OF_16, 0},
-    {"(x[t h d]) -> (y[t h d]) { y = x * 2 }", 33, 2, 32, LLRT_E4M3, SLOTS_OF_4, 0},
-    {"(x[t h d]) -> (y[t h d]) { y = x - mean(x, d) }", 48, 4, 64, LLRT_E4M3, EIGHT_SLOTS_WIDE, 0},
-    {"(x[t h d]) -> (y[t h d]) { y = x - mean(x, d) }", 48, 2, 32, LLRT_E4M3, SLOTS_FIRST, 1},
-    {"(x[t h d]) -> (y[t h d]) { y = x + d }", 5, 2, 32, LLRT_E4M3, SLOTS_FIRST, 0},
+    {"(x[t h d]) -> (y[t h d]) { y = x * 0.5 }", 64, 2, 32, LLRT_E4M3, SLOTS_FIRST, 0,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x * 0.5 }", 45, 2, 32, LLRT_E4M3, SLOTS_FIRST, 0,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x - max(x, d) }", 37, 2, 32, LLRT_E4M3, SLOTS_FIRST, 0,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x - max(x, d) }", 64, 2, 32, LLRT_BF16, SLOTS_FIRST, 0,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x - max(x, d) }", 40, 2, 32, LLRT_F32, SLOTS_FIRST, 0,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x / sum(x * x, d) }", 50, 2, 32, LLRT_E4M3, SLOTS_OF_16, 0,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x * 2 }", 33, 2, 32, LLRT_E4M3, SLOTS_OF_4, 0,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x - mean(x, d) }", 48, 4, 64, LLRT_E4M3, EIGHT_SLOTS_WIDE, 0,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x - mean(x, d) }", 48, 2, 32, LLRT_E4M3, SLOTS_FIRST, 1,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x + d }", 5, 2, 32, LLRT_E4M3, SLOTS_FIRST, 0,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x - max(x, d) }", 39, 3, 24, LLRT_E4M3, SLOTS_OF_THREE, 0,
+     LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x * 3 }", 50, 2, 32, LLRT_E4M3, SLOTS_FIRST, 0,
+     LLRT_RANGE_REPORT},
+    {"(x[t h d]) -> (y[t h d], z[t h]) { z = sum(x, d); y = x + 1 }", 33, 2, 32, LLRT_E4M3,
+     SLOTS_FIRST, 0, LLRT_RANGE_SKIP},
+    {"(x[t h d], w[t h d]) -> (z[t h d], y[t h d]) { z = x / sum(x * x, d); y = w }", 40, 2, 32,
+     LLRT_E4M3, SLOTS_FIRST, 0, LLRT_RANGE_SKIP},
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -117,10 +137,12 @@ static const char *run(int number, int order, const char *device, int offset) {
              .count = (int)cases[number].tokens - 9,
              .offset = offset,
              .fill = orders[order].fill};
+  int output = strstr(t.text, "w[") ? 3 : 1;
   t.tensor[0] = (trial_tensor){.type = LLRT_BF16};
-  t.tensor[1] = (trial_tensor){.type = cases[number].type,
-                               .storage = cases[number].storage,
-                               .index = {.positions = 160, .axis = 0}};
+  t.tensor[output] = (trial_tensor){
+      .type = cases[number].type,
+      .storage = cases[number].storage,
+      .index = {.positions = 160, .axis = 0, .out_of_range = cases[number].out_of_range}};
   return trial_run(&t);
 }
 

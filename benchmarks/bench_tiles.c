@@ -204,10 +204,10 @@ static void add_candidates(tiles_bench *b, const plan_kernel **stages, plan *mad
 
 /* As fit_tiles.py reads them. */
 static void print_facts(const tile_facts *t) {
-  printf("[%d,%d,%d,%d,%d,%d,%d,%d,%g,%g,%g,%d,%d,%d,%d,%d,%d,%d]", t->kind, t->positions[0],
+  printf("[%d,%d,%d,%d,%d,%d,%d,%d,%g,%g,%g,%d,%d,%d,%d,%d,%d,%d,%d]", t->kind, t->positions[0],
          t->positions[1], t->positions[2], t->cluster, t->resident, t->slots, t->groups, t->bits[0],
          t->bits[1], t->bits[2], t->bytes, t->short_sums, t->rounds, t->dealt, t->shares, t->beside,
-         t->across);
+         t->across, t->teams > 1 ? t->teams : 1);
 }
 
 static void make_candidates(tiles_bench *b, const char *name) {

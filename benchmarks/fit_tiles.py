@@ -9,7 +9,8 @@
 
 Without files: those of benchmarks/data, whose README says what a file holds; .xz files are read as they are. The fit is a search
 along one constant after the other. What is made small is the square of log(predicted / measured), of which candidates near a
-shape's best count most, and the quotient of the chosen candidate's time and the best one's. Needs numpy."""
+shape's best count most, against the other candidates of their shape above all, and the quotient of the chosen candidate's time and
+the best one's. Needs numpy."""
 
 import argparse
 import glob
@@ -25,8 +26,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.path.join(ROOT, "benchmarks", "data", "tiles-*.jsonl*")
 HEADER = os.path.join(ROOT, "jit", "plan", "dot", "tile_constants.h")
 KINDS = ("warps", "groups", "produced", "dense", "swapped")
-FAMILIES = ("packed", "dense")  # of the first three kinds, of the others
-FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares beside across".split()
+FAMILIES = ("packed", "dense", "bytes")  # of the first three kinds, of the others, of 8-bit elements
+FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares beside across teams".split()
 LINE = FACTS + "M N K S blocks turns".split()
 UNITS = 132
 
@@ -37,18 +38,21 @@ CONSTANTS = [(f"{what}_{kind}", first, text.format(kind))
                  ("decode", "warps' instructions for 8 decoded weights, {}", (18, 28, 30, 0, 0)),
                  ("tile", "clocks of a tile of 128 x 128 beside its turns, {}", (4400, 6000, 4000, 2000, 2000)))
              for kind, first in zip(KINDS, firsts)] + [
-    ("join", 700, "clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block"),
     ("shared", 128, "bytes of a clock that shared memory gives to copies and to products' operands"),
     ("beside", 20, "clocks of a turn more where blocks of a cluster fetch together"),
+    ("team", 30, "clocks of a turn more where one of two teams multiplies"),
+    ("teams", 0.5, "of a tile's clocks in rounds, where teams take tiles by turns"),
 ]
 CONSTANTS += [
     (f"{what}_of_{family}", first, f"{text}, {family}")
     for what, first, text in (
+        ("join", 170, "clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block"),
         ("fetch", 60, "bytes of a clock that a multiprocessor fetches through the second-level cache"),
         ("cache", 7600, "bytes of a clock that all multiprocessors fetch through it together"),
         ("latency", 1400, "clocks from a copy's beginning to its end"),
         ("turn", 100, "clocks of a turn beside products and copies"),
         ("rounds", 0.6, "of a tile's clocks, where the next one begins meanwhile"),
+        ("last", 0, "of a tile's clocks, once a run, there"),
         ("cluster", 1400, "clocks of sums that a cluster's blocks join, for each doubling of these"),
         ("start", 500, "clocks of a run: fills and drains"),
         ("deal", 18000, "clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory"),
@@ -62,7 +66,7 @@ CONSTANTS += [
         ("clusters8", 104, "of 8"))
     for family in FAMILIES]
 FIXED = {"decode_dense", "decode_swapped"}
-MOST = {f"macs_{kind}": 2048 for kind in KINDS[3:]} | {"macs_produced": 2300, "macs_groups": 2300} | \
+MOST = {f"macs_{kind}": 2458 for kind in KINDS[3:]} | {"macs_produced": 2300, "macs_groups": 2300} | \
     {f"clusters{n}_of_{family}": 132.4 for n in (2, 4, 8) for family in FAMILIES}
 NAMES = [name for name, _, _ in CONSTANTS]
 MHZ = 1650
@@ -114,12 +118,13 @@ def predict(c, x):
     """Clocks of every candidate, as pace_clocks and tile_pace compute them; c: columns, x: constants by name."""
     kind = c["kind"].astype(int)
     of = lambda what: np.array([x[f"{what}_{k}"] for k in KINDS])[kind]
-    by = lambda what: np.array([x[f"{what}_of_{family}"] for family in FAMILIES])[(kind >= KINDS.index("dense")).astype(int)]
+    family = np.where(kind >= KINDS.index("dense"), 1 + (c["bytes"] > 0), 0).astype(int)
+    by = lambda what: np.array([x[f"{what}_of_{name}"] for name in FAMILIES])[family]
     cluster = np.maximum(c["cluster"], c["beside"] * c["across"])
     units = np.select([cluster <= 1, cluster == 2, cluster == 4],
                       [UNITS, by("clusters2"), by("clusters4")], by("clusters8")).round()  # whole ones, as in C
     area = c["m"] * c["n"] / 16384
-    product = c["m"] * c["n"] * c["k"] / (of("macs") * (1 + c["bytes"])) + c["short"] * x["join"] * area / np.maximum(c["groups"], 1)
+    product = c["m"] * c["n"] * c["k"] / (of("macs") * (1 + c["bytes"])) + c["short"] * by("join") * area / np.maximum(c["groups"], 1)
     columns = np.where(c["kind"] == KINDS.index("swapped"), c["m"], c["n"])  # of an instruction, which has 64 rows
     read = c["k"] * c["bits_a"] / 8 * (c["groups"] * (64 + columns) + c["m"] + c["n"]) / x["shared"]
     product = np.maximum(product, np.where(kind >= KINDS.index("dense"), read, 0))
@@ -129,13 +134,16 @@ def predict(c, x):
     fetch = (fetched["a"] + fetched["b"]) / by("fetch")
     swapped = c["kind"] == KINDS.index("swapped")
     once = fetched["a"] / np.where(swapped, c["beside"], c["across"]) + fetched["b"] / np.where(swapped, c["across"], c["beside"])
-    tile = of("tile") * np.sqrt(area) * np.where(c["rounds"] > 0, by("rounds"), 1) + \
+    alone = of("tile") * np.sqrt(area)
+    teams = c["teams"] > 1
+    tile = alone * np.where(c["rounds"] > 0, by("rounds") * np.where(teams, x["teams"], 1), 1) + \
         np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * by("cluster")
-    start = by("start") + c["dealt"] * np.sqrt(area) * by("deal") + c["shares"] * by("second")
+    start = by("start") + c["dealt"] * np.sqrt(area) * by("deal") + c["shares"] * by("second") + \
+        np.where(c["rounds"] > 0, alone * by("last"), 0)
     blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])
     at_once = np.minimum(np.where(c["dealt"] > 0, np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"]), blocks), units * c["resident"])
     together = once * at_once / by("cache")
-    waits = by("turn") + np.where(c["beside"] * c["across"] > 1, x["beside"], 0)
+    waits = by("turn") + np.where(c["beside"] * c["across"] > 1, x["beside"], 0) + np.where(teams, x["team"], 0)
     turn = lambda beside: np.maximum(np.maximum(np.maximum(busy, fetch) * beside, together), by("latency") / c["slots"]) + waits
     beside = np.minimum(c["resident"], np.ceil(blocks / units))
     tiles = np.ceil(blocks / (units * c["resident"])) * (turns * turn(beside) + tile)
@@ -168,16 +176,19 @@ def quotients(measured, times):
 
 
 def loss(measured, weights, x):
+    """By how much candidates of a shape are off against each other, all of a shape together, and choices against the best."""
     times = microseconds(measured.column, x)
     off = np.log(times / measured.column["us"])
-    return float(np.sum(weights * np.minimum(off * off, 0.3)) / np.sum(weights)) + \
-        0.1 * float(np.mean(np.minimum(np.log(quotients(measured, times)), 0.4)))
+    own = np.add.reduceat(weights * off, measured.starts) / np.add.reduceat(weights, measured.starts)
+    among = np.minimum((off - np.repeat(own, measured.counts)) ** 2, 0.1)
+    return float(np.sum(weights * among) / np.sum(weights)) + 0.1 * float(np.mean(np.minimum(own * own, 0.3))) + \
+        0.15 * float(np.mean(np.minimum(np.log(quotients(measured, times)), 0.4)))
 
 
-def fit(measured, x, rounds):
+def fit(measured, x, rounds, which=""):
     near = measured.column["us"] / measured.best[measured.number]
     weights = np.where(near < 1.6, near ** -6.0, 0.01)
-    step = {name: 0.2 for name in NAMES if name not in FIXED}
+    step = {name: 0.2 for name in NAMES if name not in FIXED and x[name] > 0 and re.search(which, name)}
     least = loss(measured, weights, x)
     for _ in range(rounds):
         for name in step:
@@ -282,6 +293,7 @@ def main():
     parser.add_argument("files", nargs="*", help="(default: benchmarks/data)")
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--only", default="", help="regular expression found in products' names")
+    parser.add_argument("--constants", default="", help="regular expression found in the names of those that are fitted")
     parser.add_argument("--rounds", type=int, default=60, help="of the search")
     parser.add_argument("--write", help="write the constants there")
     parser.add_argument("--page", help="write the page there")
@@ -294,7 +306,7 @@ def main():
         print(*(line for line, _ in lines(measured, x, given.lines)), sep="\n")
         return
     if given.fit:
-        x, least = fit(measured, x, given.rounds)
+        x, least = fit(measured, x, given.rounds, given.constants)
         print(f"loss {least:.5f}")
     if given.write:
         write_constants(given.write, x)

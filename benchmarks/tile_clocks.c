@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NUMBERS = 24, FACTS = 18, LINE = 1024 };
+enum { NUMBERS = 25, FACTS = 19, LINE = 1024 };
 
 static bool read_numbers(const char *text, double number[NUMBERS]) {
   for (int i = 0, length; i < NUMBERS; i++, text += length)
@@ -30,7 +30,8 @@ static tile_facts facts_of(const double *x) {
                       .dealt = x[14] != 0,
                       .shares = x[15] != 0,
                       .beside = (int)x[16],
-                      .across = (int)x[17]};
+                      .across = (int)x[17],
+                      .teams = (int)x[18]};
 }
 
 static int64_t clocks_of(const double number[NUMBERS]) {

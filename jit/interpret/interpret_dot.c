@@ -97,9 +97,9 @@ static llrt_status release_slot(interpreter *in, uint64_t first, uint64_t n) {
 }
 
 llrt_status interpret_release(interpreter *in, const plan_step *step) {
-  int64_t turn = in->turn - step->turns;
-  if (turn < in->begin) return LLRT_OK;
   const int64_t now = in->turn;
+  const int64_t turn = (now < 0 ? in->end : now) - step->turns; /* < 0: behind the walk */
+  if (turn < in->begin) return LLRT_OK;
   llrt_status status = LLRT_OK;
   in->turn = turn;
   for (int b = 0; b < in->kernel->n_buffers; b++) {

@@ -48,7 +48,7 @@ def main():
     constants = fit_tiles.read_constants(fit_tiles.HEADER)
     compare(bench_path, measured, constants)
     refused = bench(bench_path, "1 2 3\n")
-    expect(refused.returncode == 1 and "line 1 is not 23 numbers" in refused.stderr, f"a short line: {refused}")
+    expect(refused.returncode == 1 and "line 1 is not 25 numbers" in refused.stderr, f"a short line: {refused}")
     expect(PAGE.read_text(encoding="utf-8") == fit_tiles.page(measured, constants),
            f"{PAGE.name} is not what the data give: benchmarks/fit_tiles.py --page docs/{PAGE.name}")
     sys.exit(1 if failed else 0)

@@ -1,5 +1,6 @@
-/* Products whose blocks have tiles beside each other and fetch what they have in common together:
- * as plans, interpreted, and on an emulated device. */
+/* Products whose blocks have tiles beside each other and fetch what they have in common together,
+ * and those whose teams take a block's tiles by turns: as plans, interpreted, and on an emulated
+ * device. */
 #include "dot_reference.h"
 
 #include "jit/interpret/plan_interpret.h"
@@ -30,6 +31,23 @@ static const dot_problem problems[] = {
 static const dot_problem many = {SHAPE(264, 456, 72), TYPES(BF16, BF16), LIES("", "col_major")};
 #define PROBLEMS ((int)(sizeof problems / sizeof *problems))
 
+/* Of teams: with more tiles than teams, walks that go through their rings more than once, one turn
+ * alone, and matrices of a batch. */
+static const dot_problem of_teams[] = {
+    {SHAPE(520, 400, 192), TYPES(BF16, BF16), LIES("", "col_major")},
+    {SHAPE(300, 528, 832), TYPES(F16, F16), LIES("", "col_major")},
+    {SHAPE(1300, 176, 64), TYPES(BF16, BF16), LIES("", "col_major")},
+    {SHAPE(260, 200, 128), TYPES(BF16, BF16), LIES("", "col_major"), .n_batch = 1, .batch = {3},
+     .shared = {false, true}},
+};
+#define OF_TEAMS ((int)(sizeof of_teams / sizeof *of_teams))
+
+static bool has_teams(const plan_kernel *kernel) { return kernel->team_bits > 0; }
+
+/* What a test looks at. */
+static const dot_problem *problem = problems;
+static bool (*chosen)(const plan_kernel *kernel) = plan_fetches_together;
+
 static plan made;
 static described_dot call;
 static dot_bench bench;
@@ -47,30 +65,31 @@ static void plan_product(int i, const llrt_tensor *a, const llrt_tensor *b, cons
 }
 
 static void make_product(int i) {
-  cr_assert(dot_bench_make(&problems[i], 5 + (uint64_t)i, &bench), "%d: %s", i, llrt_last_error());
+  cr_assert(dot_bench_make(&problem[i], 5 + (uint64_t)i, &bench), "%d: %s", i, llrt_last_error());
   plan_product(i, &bench.part[LLRT_DOT_A].tensor, &bench.part[LLRT_DOT_B].tensor,
                &bench.part[LLRT_DOT_D].tensor);
 }
 
 /* The next kernel of the plan from number v on; -1: there is none. */
-static int next_beside(int v) {
-  while (v < made.n_variants && !plan_fetches_together(&made.variant[v])) v++;
+static int next_chosen(int v) {
+  while (v < made.n_variants && !chosen(&made.variant[v])) v++;
   return v < made.n_variants ? v : -1;
 }
 
-static llrt_status interpret(const plan_kernel *kernel, const dot_problem *problem) {
+static llrt_status interpret(const plan_kernel *kernel, int number) {
   const op_description *desc = &call.desc;
   llrt_storage_binding bindings[LLRT_MAX_TENSORS];
   llrt_tensor tensors[LLRT_MAX_TENSORS];
-  const int n = problem->n_batch;
+  const dot_problem *p = &problem[number];
+  const int n = p->n_batch;
   for (int i = 0; i < desc->n_tensors; i++) {
     llrt_tensor *tensor = &tensors[i];
     *tensor = desc->tensors[i];
     cr_assert_eq(llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides,
                                    &bindings[i]),
                  LLRT_OK, "%s", llrt_last_error());
-    memcpy(tensor->shape, problem->batch, (size_t)n * sizeof *tensor->shape);
-    memcpy(&tensor->shape[n], (int64_t[]){problem->m, problem->n, problem->k}, 3 * sizeof(int64_t));
+    memcpy(tensor->shape, p->batch, (size_t)n * sizeof *tensor->shape);
+    memcpy(&tensor->shape[n], (int64_t[]){p->m, p->n, p->k}, 3 * sizeof(int64_t));
   }
   return plan_interpret(kernel, tensors, bindings, desc->n_tensors);
 }
@@ -81,12 +100,12 @@ Test(dot_beside, interpreted, .timeout = 120) {
   for (int i = 0; i < PROBLEMS; i++) {
     int number = 0, sizes = 0;
     make_product(i);
-    for (int v = next_beside(0); v >= 0; v = next_beside(v + 1)) {
+    for (int v = next_chosen(0); v >= 0; v = next_chosen(v + 1)) {
       sizes |= 1 << made.variant[v].cluster_bits;
       const int *tile = made.variant[v].tile.positions;
       if (tile[0] != 64 || tile[1] != 64 || number++ > 1 || i > 1) continue;
       memset(bench.part[LLRT_DOT_D].image, 0xee, 2);
-      cr_assert_eq(interpret(&made.variant[v], &problems[i]), LLRT_OK, "%d, variant %d: %s", i, v,
+      cr_assert_eq(interpret(&made.variant[v], i), LLRT_OK, "%d, variant %d: %s", i, v,
                    llrt_last_error());
       cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why),
                 "%d, variant %d: %s", i, v, why);
@@ -102,7 +121,7 @@ Test(dot_beside, interpreted, .timeout = 120) {
 Test(dot_beside, boxes) {
   int both = 0;
   make_product(0);
-  for (int v = next_beside(0); v >= 0; v = next_beside(v + 1)) {
+  for (int v = next_chosen(0); v >= 0; v = next_chosen(v + 1)) {
     plan_kernel *kernel = &made.variant[v];
     const tile_facts *tile = &kernel->tile;
     const int common = tile->kind == TILE_SWAPPED ? 0 : 1, parts[2] = {tile->beside, tile->across};
@@ -171,10 +190,10 @@ static void run_emulated(int i, int step) {
   llrt_tensor sent[3];
   static const int role[] = {LLRT_DOT_A, LLRT_DOT_B, LLRT_DOT_D};
   int number = 0;
-  cr_assert(dot_bench_make(&problems[i], 5 + (uint64_t)i, &bench), "%d: %s", i, llrt_last_error());
+  cr_assert(dot_bench_make(&problem[i], 5 + (uint64_t)i, &bench), "%d: %s", i, llrt_last_error());
   for (int t = 0; t < 3; t++) sent[t] = send(opened.device, &bench.part[role[t]]);
   plan_product(i, &sent[0], &sent[1], &sent[2]);
-  for (int v = next_beside(0); v >= 0; v = next_beside(v + 1))
+  for (int v = next_chosen(0); v >= 0; v = next_chosen(v + 1))
     if (number++ % step == i % step) run_kernel(opened.device, i, v, &sent[2]);
   cr_expect_gt(number, 0, "%d", i);
   for (int t = 0; t < 3; t++) llrt_memory_free(opened.device, sent[t].data);
@@ -201,9 +220,9 @@ Test(dot_beside, fewer, .timeout = 300) {
   cr_assert(dot_bench_make(&many, 5, &bench), "%s", llrt_last_error());
   for (int t = 0; t < 3; t++) sent[t] = send(opened.device, &bench.part[role[t]]);
   plan_product(0, &sent[0], &sent[1], &sent[2]);
-  int v = next_beside(0);
+  int v = next_chosen(0);
   while (made.variant[v].cluster_bits != 2 || made.variant[v].tile.positions[1] != 64)
-    v = next_beside(v + 1);
+    v = next_chosen(v + 1);
   run_kernel(opened.device, 0, v, &sent[2]);
   for (int t = 0; t < 3; t++) llrt_memory_free(opened.device, sent[t].data);
   dot_bench_free(&bench);
@@ -220,4 +239,61 @@ Test(dot_beside, fewer, .timeout = 300) {
 Test(dot_beside, reversed, .timeout = 300) {
   setenv("LLRT_EMU_BLOCKS", "reversed", 1);
   run_emulated(0, 13);
+}
+
+/* ---- teams ---- */
+
+static void look_at_teams(void) {
+  problem = of_teams;
+  chosen = has_teams;
+}
+
+Test(dot_teams, interpreted, .init = look_at_teams, .timeout = 120) {
+  const int i = OF_TEAMS - 1;
+  char why[400];
+  make_product(i);
+  const int v = next_chosen(0);
+  cr_assert_geq(v, 0);
+  cr_assert_eq(interpret(&made.variant[v], i), LLRT_OK, "%s", llrt_last_error());
+  cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%s", why);
+  dot_bench_free(&bench);
+}
+
+/* Twice the warps of a tile and the producers; no registers for more columns; slots that a team
+ * keeps, and clusters, are refused. */
+Test(dot_teams, plans, .init = look_at_teams) {
+  make_product(0);
+  for (int v = next_chosen(0); v >= 0; v = next_chosen(v + 1)) {
+    plan_kernel *kernel = &made.variant[v];
+    int at = kernel->n_steps - 1;
+    cr_expect_eq(plan_verify(kernel), LLRT_OK, "%s", llrt_last_error());
+    cr_expect_eq(kernel->launch.threads, 32 * (2 * 4 + 4), "variant %d", v);
+    cr_expect_eq(kernel->tile.teams, 2, "variant %d", v);
+    while (kernel->step[at].kind != PLAN_RELEASE) at--;
+    kernel->step[at].kind = PLAN_OPAQUE;
+    cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "variant %d: slots are kept", v);
+    kernel->step[at].kind = PLAN_RELEASE;
+    kernel->n_indices = 1;
+    cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "variant %d: an index", v);
+    kernel->n_indices = 0;
+  }
+  dot_bench_free(&bench);
+}
+
+/* Rows of D that are no whole pieces of 16 bytes pass shared memory, for which warps wait. */
+Test(dot_teams, none_where_warps_wait, .init = look_at_teams) {
+  static const dot_problem odd = {SHAPE(520, 402, 192), TYPES(BF16, BF16), LIES("", "col_major")};
+  problem = &odd;
+  make_product(0);
+  cr_expect_eq(next_chosen(0), -1);
+  dot_bench_free(&bench);
+}
+
+Test(dot_teams, emulated, .init = look_at_teams, .timeout = 300) {
+  for (int i = 0; i < OF_TEAMS; i++) run_emulated(i, 1);
+}
+
+Test(dot_teams, reversed, .init = look_at_teams, .timeout = 300) {
+  setenv("LLRT_EMU_BLOCKS", "reversed", 1);
+  run_emulated(1, 2);
 }

@@ -245,10 +245,11 @@ static void expect_chosen(const dot_problem *problem, const chosen_row *rows, si
 /* The tile that is done first. */
 Test(dot_group, chosen) {
   static const chosen_row rows[] = {
-      {8192, 8192, 8192, {128, 256}, 1}, {4096, 4096, 4096, {128, 256}, 1},
+      {4096, 8192, 8192, {128, 256}, 1}, {4096, 4096, 4096, {128, 256}, 1},
       {1024, 5120, 2880, {128, 160}, 1}, {256, 5120, 2880, {128, 80}, 1},
-      {64, 5120, 2880, {64, 64}, 1},     {1, 576, 7168, {16, 64}, 1}, /* in clusters */
-      {64, 1536, 7168, {64, 64}, 1},                                  /* the same */
+      {64, 5120, 2880, {64, 48}, 1},     {1, 576, 7168, {16, 64}, 1}, /* in clusters */
+      {64, 1536, 7168, {64, 96}, 1},                                  /* the same */
+      {4096, 32768, 512, {128, 160}, 1},                              /* of teams */
   };
   static const dot_problem problem = {SHAPE(130, 72, 448), TYPES(BF16, BF16),
                                       LIES("", "col_major")};
@@ -257,8 +258,9 @@ Test(dot_group, chosen) {
 
 Test(dot_group, chosen_short) {
   static const dot_problem problem = {SHAPE(72, 48, 384), TYPES(E4M3, E4M3), LIES("", "col_major")};
-  static const chosen_row rows[] = {{8192, 8192, 8192, {256, 128}, 1},
-                                    {4096, 4096, 4096, {256, 128}, 1}};
+  static const chosen_row rows[] = {{1024, 6144, 4096, {128, 192}, 1},
+                                    {1024, 5120, 2880, {128, 160}, 1},
+                                    {1024, 2880, 2880, {128, 192}, 1}};
   expect_chosen(&problem, rows, sizeof rows / sizeof *rows);
 }
 

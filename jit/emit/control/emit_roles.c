@@ -343,13 +343,17 @@ static void make_barriers(emitter *e) {
   int others = landed ? kernel->producers : kernel->launch.n_boxes > 0 && !plan_cuts_boxes(kernel);
   const int far = plan_other_fetchers(kernel);
   const int counts[] = {copying + others,
-                        (emit_other_warps(e) << kernel->lane_bits) + far * emit_other_warps(e), 1};
+                        (emit_other_warps(e) >> kernel->team_bits << kernel->lane_bits) +
+                            far * emit_other_warps(e),
+                        1};
   LLVMValueRef thread = LLVMBuildOr(e->builder, e->block_warp, e->lane, "");
   LLVMValueRef first = LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, 0), "");
   LLVMBasicBlockRef next = emit_open_guard(e, first);
   for (int which = 0; which < 2 + landed; which++)
     for (int i = 0; i < kernel->slots; i++)
       e->ops->make_barrier(e, emit_slot_barrier(e, which, emit_i32(e, i)), counts[which]);
+  for (int i = 0; kernel->team_bits > 0 && i < 1 << kernel->team_bits; i++)
+    e->ops->make_barrier(e, emit_team_barrier(e, emit_i32(e, i)), counts[SLOT_FREE]);
   if (kernel->deal.used) emit_deal_ticket(e);
   emit_close_guard(e, next);
 }
@@ -362,6 +366,13 @@ static void fetch_maps(emitter *e) {
   LLVMBasicBlockRef next = emit_open_guard(e, emit_is_first_producer(e));
   for (int i = 0; i < n; i++) e->ops->fetch_map(e, e->boxes[i]);
   emit_close_guard(e, next);
+}
+
+/* From here on a warp's number is that in its team. */
+static void part_teams(emitter *e) {
+  const int warps = e->kernel->warp_bits;
+  e->team = LLVMBuildLShr(e->builder, e->warp, emit_i32(e, warps), "");
+  e->warp = LLVMBuildAnd(e->builder, e->warp, emit_i32(e, (1 << warps) - 1), "");
 }
 
 /* The number of the walk's PLAN_PRODUCE. */
@@ -403,5 +414,6 @@ void emit_roles_step(emitter *e, int at) {
   LLVMPositionBuilderAtEnd(e->builder, others);
   if (shifts) e->ops->set_registers(e, registers.others, true);
   e->roles = true;
+  if (kernel->team_bits > 0) part_teams(e);
   if (kernel->launch.rounds > 0) emit_open_rounds(e, &e->rounds);
 }

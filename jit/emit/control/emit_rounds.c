@@ -6,6 +6,20 @@
 #include "jit/emit/place/address.h"
 #include "jit/emit/place/index.h"
 
+/* Turns of a position, i32. */
+static LLVMValueRef position_turns(emitter *e) {
+  LLVMValueRef begin, end;
+  emit_block_turns(e, &begin, &end);
+  return LLVMBuildTrunc(e->builder, LLVMBuildSub(e->builder, end, begin, ""), e->i32, "");
+}
+
+/* Positions that the grid takes at a time, i64: a cluster takes one. */
+static LLVMValueRef grid_blocks(emitter *e) {
+  LLVMValueRef blocks = LLVMBuildZExt(e->builder, e->ops->blocks(e), e->i64, "");
+  if (e->kernel->cluster_bits == 0) return blocks;
+  return LLVMBuildLShr(e->builder, blocks, emit_i64(e, e->kernel->cluster_bits), "");
+}
+
 /* Inside, the thread's number is hidden: else every address of what stands behind the walk would be
  * computed before the rounds and stay in a register of its own. */
 void emit_open_rounds(emitter *e, emit_rounds *r) {
@@ -18,6 +32,11 @@ void emit_open_rounds(emitter *e, emit_rounds *r) {
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMValueRef none = emit_i32(e, 0), first = e->block, limit;
   bool dealt = e->kernel->deal.used;
+  if (e->team) {
+    none = LLVMBuildMul(e->builder, e->team, position_turns(e), "");
+    LLVMValueRef team = LLVMBuildZExt(e->builder, e->team, e->i64, "");
+    first = LLVMBuildAdd(e->builder, first, LLVMBuildMul(e->builder, team, grid_blocks(e), ""), "");
+  }
   if (dealt) {
     first = emit_dealt_pieces(e);
     before = LLVMGetInsertBlock(e->builder);
@@ -28,6 +47,11 @@ void emit_open_rounds(emitter *e, emit_rounds *r) {
   r->turns = e->turns_before = LLVMBuildPhi(e->builder, e->i32, "turns");
   LLVMAddIncoming(r->block, &first, &before, 1);
   LLVMAddIncoming(r->turns, &none, &before, 1);
+  if (e->team) {
+    LLVMValueRef zero = emit_i32(e, 0);
+    r->number = LLVMBuildPhi(e->builder, e->i32, "number");
+    LLVMAddIncoming(r->number, &zero, &before, 1);
+  }
   limit = dealt                       ? emit_i64(e, 0)
           : e->kernel->experts.shared ? emit_expert_positions(e)
                                       : emit_number(e, &e->kernel->positions);
@@ -44,22 +68,22 @@ void emit_open_rounds(emitter *e, emit_rounds *r) {
 }
 
 void emit_close_rounds(emitter *e, const emit_rounds *r) {
-  LLVMValueRef begin, end;
-  emit_block_turns(e, &begin, &end);
-  LLVMValueRef turns =
-      LLVMBuildTrunc(e->builder, LLVMBuildSub(e->builder, end, begin, ""), e->i32, "");
-  LLVMValueRef next = e->deal.rest;
-  if (!e->kernel->deal.used) { /* a cluster takes a position */
-    LLVMValueRef blocks = LLVMBuildZExt(e->builder, e->ops->blocks(e), e->i64, "");
-    if (e->kernel->cluster_bits > 0)
-      blocks = LLVMBuildLShr(e->builder, blocks, emit_i64(e, e->kernel->cluster_bits), "");
+  LLVMValueRef turns = position_turns(e), next = e->deal.rest;
+  if (!e->kernel->deal.used) {
+    LLVMValueRef blocks = grid_blocks(e);
+    if (e->team) { /* the others have those between */
+      blocks = LLVMBuildShl(e->builder, blocks, emit_i64(e, e->kernel->team_bits), "");
+      turns = LLVMBuildShl(e->builder, turns, emit_i32(e, e->kernel->team_bits), "");
+    }
     next = LLVMBuildAdd(e->builder, r->block, blocks, "");
   }
   turns = LLVMBuildAdd(e->builder, r->turns, turns, "");
+  LLVMValueRef number = r->number ? LLVMBuildAdd(e->builder, r->number, emit_i32(e, 1), "") : NULL;
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
   LLVMBuildBr(e->builder, r->head);
   LLVMAddIncoming(r->block, &next, &latch, 1);
   LLVMAddIncoming(r->turns, &turns, &latch, 1);
+  if (number) LLVMAddIncoming(r->number, &number, &latch, 1);
   LLVMPositionBuilderAtEnd(e->builder, r->done);
   e->block = r->first;
   e->lane = r->lane;

@@ -19,6 +19,12 @@ void emit_await_phase(emitter *e, LLVMValueRef barrier, LLVMValueRef parity);
 LLVMValueRef emit_at_least(const emitter *e, LLVMValueRef x, int least);
 /* Warps of the block that are no producers. */
 int emit_other_warps(const emitter *e);
+
+/* Teams (plan_kernel.team_bits) begin the products of their positions in the order of these: a team
+ * waits until the one before has begun its last ones, and tells the next one so. */
+LLVMValueRef emit_team_barrier(const emitter *e, LLVMValueRef team);
+void emit_await_team(emitter *e);
+void emit_tell_team(emitter *e);
 /* i1: whether the thread is the first producer, of all of the block's threads. */
 LLVMValueRef emit_is_first_producer(const emitter *e);
 

@@ -1,6 +1,7 @@
 /* PLAN_WALK: a loop over the block's turns. Loads that are ahead are made for the turn after while
  * this one is worked on; their words are carried like the walk's value. */
 #include "jit/emit/control/emit_control.h"
+#include "jit/emit/control/emit_slots.h"
 #include "jit/emit/core/builder.h"
 #include "jit/emit/place/address.h"
 
@@ -177,6 +178,7 @@ void emit_walk(emitter *e, int at) {
         LLVMBuildSub(e->builder, LLVMBuildAdd(e->builder, w.begin, w.end, ""), emit_i64(e, 1), "");
   if (step->by_warps && e->ops->all_lanes) end_by_warps(&w);
   if (step->ahead) load_ahead(&w, w.first);
+  if (e->team) emit_await_team(e);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "walk");
   LLVMBasicBlockRef body = emit_new_block(e, "turn"), done = emit_new_block(e, "walked");
   LLVMBuildBr(e->builder, head);
@@ -206,6 +208,7 @@ void emit_walk(emitter *e, int at) {
   close_more(&w, latch);
   close_early(&w, next, latch);
   LLVMPositionBuilderAtEnd(e->builder, done);
+  if (e->team) emit_tell_team(e);
   e->grid = w.grid;
   memcpy(e->upper, w.upper, sizeof w.upper);
 }

@@ -147,8 +147,9 @@ typedef struct emit_turned {
 /* Rounds: the loop of a persistent block over positions of the grid (emit_open_rounds). */
 typedef struct emit_rounds {
   LLVMValueRef first, lane, warp; /* the emitter's fields of these names outside the loop */
-  LLVMValueRef block; /* phi, i64: the position; where turns are dealt, pieces that are left */
-  LLVMValueRef turns; /* phi, i32: turns of the positions before this one */
+  LLVMValueRef block;  /* phi, i64: the position; where turns are dealt, pieces that are left */
+  LLVMValueRef turns;  /* phi, i32: turns of the positions before this one */
+  LLVMValueRef number; /* phi, i32, of a team: how many positions it has had; else NULL */
   LLVMBasicBlockRef head, done;
 } emit_rounds;
 
@@ -216,6 +217,7 @@ struct emitter {
   const emit_walked *walked;          /* NULL outside walks */
   const emit_turned *turned;          /* NULL outside the walk of a turned loop */
   LLVMValueRef turns_before; /* i32, rounds: turns of the block's earlier positions; else NULL */
+  LLVMValueRef team;         /* i32, behind PLAN_ROLES: number of the warp's team; NULL: one team */
   emit_experts experts;
   emit_rounds rounds; /* of those warps that are no producers */
   emit_deal deal;

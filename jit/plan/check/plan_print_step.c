@@ -291,8 +291,9 @@ static void print_product(const plan_kernel *kernel, const plan_step *step, llrt
     if (step->turns == 0) llrt_text_add(text, ": v%d -> v%d", step->in, step->out);
     break;
   case PLAN_ROLES:
-    llrt_text_add(text, "roles: %d more warps produce, into %d slots", kernel->producers,
-                  kernel->slots);
+    llrt_text_add(text, "roles: %s%d more warps produce, into %d slots",
+                  kernel->team_bits > 0 ? "two teams take positions by turns, " : "",
+                  kernel->producers, kernel->slots);
     break;
   case PLAN_PRODUCE: llrt_text_add(text, "producers, ahead as far as slots are free:"); break;
   case PLAN_LANDED:

@@ -30,7 +30,7 @@ llrt_status plan_verify_dot(const plan_kernel *kernel, int at) {
             (tiling.row->family == DOT_WGMMA && tiling.row->acc == LLRT_F32 && !step->parts),
         "step %d: sums beside", at);
   CHECK(tiling.row->family != DOT_WGMMA ||
-            plan_registers_hold(kernel, out, tiling.row, step->fresh_sums),
+            plan_registers_hold(kernel, out, tiling.row, step->fresh_sums, false),
         "step %d: %s has more registers than a thread", at, tiling.row->name);
   return LLRT_OK;
 }
@@ -54,11 +54,32 @@ llrt_status plan_verify_settle(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* Warps of a team wait for no others, and give the last slots of a position back before they end
+ * it. */
+static llrt_status check_teams(const plan_kernel *kernel) {
+  int behind = 0; /* the walk: the number of its first step */
+  bool released = false;
+  if (kernel->team_bits == 0) return LLRT_OK;
+  CHECK(kernel->launch.rounds > 0 && plan_only_boxes(kernel) && kernel->cluster_bits == 0 &&
+            !kernel->deal.used && !kernel->experts.used && kernel->n_indices == 0,
+        "teams of blocks whose positions are not boxes' alone");
+  for (int at = 0; at < kernel->n_steps; at++) {
+    const plan_step *step = &kernel->step[at];
+    if (step->kind == PLAN_WALK) behind = at + 1 + step->body;
+    released |= step->kind == PLAN_RELEASE && (at >= behind || step->turns == 0);
+    CHECK(step->kind != PLAN_BARRIER && step->kind != PLAN_SHARED_STORE,
+          "step %d: teams do not wait for each other", at);
+  }
+  CHECK(released, "teams keep the slots of their last turns");
+  return LLRT_OK;
+}
+
 /* The next position's copies go to rings at any time, and so do other warps' accesses to other
  * buffers until a barrier. */
 llrt_status plan_verify_rounds(const plan_kernel *kernel) {
   int at = 0, rings = plan_ring_bytes(kernel);
   bool met = false, uniform = true;
+  LLRT_TRY(check_teams(kernel));
   if (kernel->launch.rounds == 0) return LLRT_OK;
   for (int i = 0; i < kernel->n_indices; i++) uniform &= kernel->index[i].uniform;
   CHECK(kernel->producers > 0 && !plan_threads_tell(kernel) &&

@@ -122,6 +122,7 @@ typedef struct dot_shape {
                       instead, and those of the same rows fetch these rows together */
   bool lines;      /* warpgroups: threads copy, whole lines of memory at once (plan_step.lines) */
   bool all_memory; /* warpgroups: rings take all of shared memory, if results need none of it */
+  int teams;       /* warpgroups, rounds: log2 teams of `warps` each (plan_kernel.team_bits) */
   int resident;    /* warpgroups: > 1: so many blocks are to fit a multiprocessor, of short rings */
   bool rounds;     /* blocks take several tiles, if all copies are boxes and shared memory
                       has room for results beside the rings */

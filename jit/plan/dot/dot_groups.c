@@ -21,14 +21,20 @@ typedef struct group_tile {
 static const group_tile whole_tiles[] = {
     {128, 256, 3, false}, {256, 128, 4, false}, {128, 112, 3, false}, {128, 128, 3, false},
     {128, 144, 3, false}, {128, 160, 3, false}, {128, 176, 3, false}, {128, 192, 3, false},
-    {64, 64, 2, false},   {64, 80, 2, false},   {64, 96, 2, false},   {64, 128, 2, false},
-    {8, 64, 2, true},     {16, 64, 2, true},    {32, 64, 2, true},    {48, 64, 2, true},
-    {64, 64, 2, true},    {64, 128, 3, true},   {128, 128, 3, true},
+    {64, 32, 2, false},   {64, 48, 2, false},   {64, 64, 2, false},   {64, 80, 2, false},
+    {64, 96, 2, false},   {64, 128, 2, false},  {8, 64, 2, true},     {16, 64, 2, true},
+    {24, 64, 2, true},    {32, 64, 2, true},    {48, 64, 2, true},    {64, 64, 2, true},
+    {64, 128, 3, true},   {128, 128, 3, true},
 };
 #define FOUR_WARPGROUPS 1 /* number */
 
 /* The same, where operands' rows begin lines of memory: else a plan has room for copies instead. */
 static const group_tile more_tiles[] = {{128, 80, 3, false}, {128, 96, 3, false}};
+
+/* Of two teams (plan_kernel.team_bits): each multiplies its tiles by one warpgroup. */
+static const group_tile team_tiles[] = {
+    {128, 144, 2, false}, {128, 160, 2, false}, {128, 176, 2, false}};
+#define TEAMS 1 /* log2 */
 
 /* Whose blocks share K. */
 static const group_tile shared_tiles[] = {
@@ -83,6 +89,7 @@ static const cluster_tile cluster_tiles[] = {{{16, 64, 2, true}, 1 << 3 | 1 << 2
                                              {{64, 64, 2, false}, 1 << 3 | 1 << 2 | 1 << 1, 0},
                                              {{64, 96, 2, false}, 1 << 2 | 1 << 1, 0},
                                              {{64, 128, 2, false}, 1 << 1, 1 << 2},
+                                             {{64, 160, 2, false}, 1 << 2, 1 << 1},
                                              {{128, 96, 3, false}, 1 << 1, 1 << 2},
                                              {{128, 128, 3, false}, 1 << 2 | 1 << 1, 0},
                                              {{128, 192, 3, false}, 0, 1 << 2 | 1 << 1}};
@@ -113,6 +120,7 @@ typedef struct sharing {
   int across;  /* beside: of these along the other dim (dot_shape.across) */
   bool lines;  /* threads copy (dot_shape.lines) */
   bool deal;   /* the last turns are dealt */
+  int teams;   /* log2 teams of the tile's warps */
 } sharing;
 
 static dot_shape shape_of(const dot_planner *p, const group_tile *tile, const sharing *how) {
@@ -132,6 +140,7 @@ static dot_shape shape_of(const dot_planner *p, const group_tile *tile, const sh
   shape.across = how->across;
   shape.lines = how->lines;
   shape.deal = how->deal;
+  shape.teams = how->teams;
   shape.resident = p->resident;
   return shape;
 }
@@ -151,7 +160,7 @@ static void set_pace(const dot_planner *p, const group_tile *tile, const dot_sha
                    .cluster = 1 << along,
                    .resident = bits_max(p->resident, 1),
                    .slots = kernel->slots,
-                   .groups = 1 << (tile->warps - 2),
+                   .groups = 1 << (tile->warps - 2 + shape->teams),
                    .bits = {bits, llrt_dtype_bits(p->desc->tensors[2].dtype),
                             llrt_dtype_bits(p->desc->tensors[1].dtype)},
                    .bytes = bits <= 8,
@@ -160,7 +169,8 @@ static void set_pace(const dot_planner *p, const group_tile *tile, const dot_sha
                    .dealt = kernel->deal.used,
                    .shares = shared,
                    .beside = shape->beside ? 1 << (shape->cluster - shape->across) : 1,
-                   .across = 1 << shape->across};
+                   .across = 1 << shape->across,
+                   .teams = 1 << shape->teams};
   tile_pace(&kernel->tile, &kernel->launch.pace);
   kernel->launch.pace.invariant = p->invariant;
   dot_pace_pitches(p, kernel);
@@ -356,6 +366,8 @@ llrt_status dot_add_groups(dot_planner *p) {
   if (p->shares && p->out->variant[before].launch.n_boxes == 0)
     LLRT_TRY(add_tiles(p, even_tiles, COUNT(even_tiles), most, &(sharing){.splits = true}));
   if (!p->invariant && !p->result_in_workspace) LLRT_TRY(add_untorn_tiles(p, before, most));
+  if (!torn && !p->grouped && !dot_sums_short(&p->job, p->target))
+    LLRT_TRY(add_tiles(p, team_tiles, COUNT(team_tiles), most, &(sharing){.teams = TEAMS}));
   if (p->options && p->options->wide)
     LLRT_TRY(add_tiles(p, dealt_tiles, COUNT(dealt_tiles), most, &(sharing){.deal = true}));
   return add_clusters(p, beside_tiles, COUNT(beside_tiles), most, true);

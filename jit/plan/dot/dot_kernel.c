@@ -214,20 +214,24 @@ static llrt_status join_step(dot_draft *x, int in, int with) {
                                              .out = (uint8_t)out});
 }
 
+static llrt_status release_step(dot_draft *x, int made, int turns) {
+  return draft_step(
+      x->d.kernel,
+      (plan_step){.kind = PLAN_RELEASE, .turns = turns, .in = (uint8_t)made, .out = (uint8_t)made});
+}
+
 /* By warpgroups: those of one turn are under way while the next one's begin. */
 static llrt_status group_steps(dot_draft *x, int carried) {
   bool fresh = x->types.short_sums;
   int made;
   LLRT_TRY(dot_fill_warpgroups(x));
   LLRT_TRY(dot_warpgroup_products(x, carried, &made));
-  plan_step release = {
-      .kind = PLAN_RELEASE, .turns = !fresh, .in = (uint8_t)made, .out = (uint8_t)made};
   if (!fresh)
     LLRT_TRY(draft_step(x->d.kernel, (plan_step){.kind = PLAN_MULTIPLIED,
                                                  .turns = 1,
                                                  .in = (uint8_t)made,
                                                  .out = (uint8_t)made}));
-  return draft_step(x->d.kernel, release);
+  return release_step(x, made, !fresh);
 }
 
 /* The last step makes what the walk carries. */
@@ -306,6 +310,7 @@ static llrt_status kernel_steps(dot_draft *x) {
   LLRT_TRY(x->job->finish ? add_steps(x, &sums, zero, carried) : multiply_steps(x, carried));
   draft_close(kernel, walk);
   if (x->warpgroups && !x->types.short_sums) LLRT_TRY(dot_stage_finish(&x->d, &carried));
+  if (kernel->team_bits > 0 && !x->types.short_sums) LLRT_TRY(release_step(x, carried, 1));
   if (kernel->deal.used) return dealt_results(x, carried);
   const bool joins = x->row || (x->cluster && !x->beside);
   return joins ? joined_results(x, carried) : dot_epilogue(x, carried);
@@ -334,6 +339,14 @@ static llrt_status deal_turns(dot_draft *x) {
   return rounds_deal(&x->d, &x->how.acc, kernel->target.facts.units);
 }
 
+/* Teams have no barrier of their own: what they store passes registers alone. */
+static llrt_status check_teams(const plan_kernel *kernel) {
+  bool alone = kernel->launch.rounds > 0;
+  for (int i = 0; i < kernel->n_steps; i++) alone &= kernel->step[i].kind != PLAN_BARRIER;
+  if (alone || kernel->team_bits == 0) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "teams take tiles in rounds, and do not wait for each other");
+}
+
 /* log2 most positions along an axis of a tile whose operands and sums are all registers, where few
  * lanes are taken. */
 #define WHOLE_BITS 3
@@ -355,6 +368,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
   else kernel->warp_bits = shape.warps + shape.cluster;
   kernel->cluster_bits = shape.cluster;
   kernel->resident = shape.resident;
+  kernel->team_bits = (uint8_t)(shape.teams & 7);
   d->splits = split;
   draft_sum_along(d, job->finish ? 0 : rank - 1, job->finish ? rank - 2 : rank - 3);
   for (int dim = 0; dim < 3 && (shape.row || shape.cluster); dim++)
@@ -394,6 +408,7 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
       LLRT_TRY(rounds_begin(d));
     if (shape.deal) LLRT_TRY(deal_turns(&x));
     LLRT_TRY(kernel_steps(&x));
+    LLRT_TRY(check_teams(kernel));
   }
   draft_finish(kernel);
   if (kernel->launch.rounds == 0 || kernel->launch.shared_bytes <= target->facts.shared_bytes)

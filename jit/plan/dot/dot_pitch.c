@@ -8,7 +8,10 @@
 #include "jit/plan/facts/access.h"
 #include "layout/storage_rule.h"
 
-#define LINE_BITS 1024 /* of a line of memory */
+/* Of a sector, in which memory is fetched. Rows of 8-bit elements at a pitch of 2880 bytes begin
+ * inside lines, half of them, and take as long as those of whole lines (e4m3, 1024 x 2880 x 2880
+ * beside x 4096, on an H200: 18.0 and 22.8 us for 23 and 32 turns). */
+#define LINE_BITS 256
 
 /* How many times as long as whole lines take to be fetched: rows of boxes that begin inside lines,
  * by a multiprocessor and by all together; pieces of 16, 8 and 4 bytes that threads copy. */

@@ -19,6 +19,9 @@
 #define LEAST_BYTES 4 /* that a thread copies at once */
 #define BESIDE_COLUMNS \
   7 /* log2, of an instruction whose sums stand beside those of all turns: both are registers */
+#define RESULTS \
+  7 /* log2, of a thread; teams' tiles lack the last columns of twice as many, and registers that \
+       hold the others are verified */
 #define GROUP_WARPS 3 /* log2: of more, threads have half of the registers */
 #define PRODUCERS 4   /* warps: registers are given to whole warpgroups */
 
@@ -172,11 +175,15 @@ static bool lacks_some(const dot_draft *x) {
   return x->d.tile_positions[rank - 3] > 0 || x->d.tile_positions[rank - 2] > 0;
 }
 
-/* What tiles lack is whole instructions, or the last columns of each. */
+#define MOST_BESIDE 192 /* columns whose sums, twice, a thread of two warpgroups has room for */
+
+/* Tiles of fewer columns than a power of two are one instruction's: by narrower ones each would
+ * read the first operand again. */
 static int columns_beside(const dot_draft *x) {
-  int all = bits_count(x->bits[DOT_DIM_N]),
-      most = BESIDE_COLUMNS - (x->d.kernel->warp_bits > GROUP_WARPS);
-  return lacks_some(x) && all > most ? all - 2 : most;
+  const int rank = x->job->desc.tensors[0].rank, all = bits_count(x->bits[DOT_DIM_N]);
+  const int64_t own = x->d.tile_positions[rank - 2];
+  const int most = BESIDE_COLUMNS - (x->d.kernel->warp_bits > GROUP_WARPS);
+  return own > 0 && own <= MOST_BESIDE && all > most ? all : most;
 }
 
 /* Where threads copy one operand they copy both, but for rows of experts that an index gathers, or
@@ -190,8 +197,9 @@ static void mix_copies(dot_draft *x) {
 }
 
 llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_types *types) {
-  const dot_room room = {
-      .results = 7, .operand = 16, .columns = types->short_sums ? columns_beside(x) : 0};
+  const dot_room room = {.results = RESULTS + (x->d.kernel->team_bits > 0),
+                         .operand = 16,
+                         .columns = types->short_sums ? columns_beside(x) : 0};
   plan_kernel *kernel = x->d.kernel;
   x->types = *types;
   if (!dot_layouts_group(kernel, space, &room, x->swapped, &x->how) || !is_plain(x, 0) ||

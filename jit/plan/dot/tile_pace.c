@@ -21,8 +21,11 @@ static const double products_a_clock[TILE_KINDS] = BY_KIND(MACS),
 #define AREA (128.0 * 128)
 #define GROUP_ROWS 64
 
-/* Of dense operands or of packed ones: these have been measured apart, on devices of their own. */
-#define OF(t, what) ((t)->kind >= TILE_DENSE ? TILE_##what##_OF_DENSE : TILE_##what##_OF_PACKED)
+/* Of packed operands, of dense ones, of dense ones of 8 bits: these have been measured apart. */
+#define OF(t, what) \
+  ((t)->kind < TILE_DENSE ? TILE_##what##_OF_PACKED \
+   : (t)->bytes           ? TILE_##what##_OF_BYTES \
+                          : TILE_##what##_OF_DENSE)
 
 static int64_t whole(double x) { return (int64_t)(x + 0.5); }
 
@@ -39,7 +42,7 @@ static double shared_clocks(const tile_facts *t) {
 static double busy_clocks(const tile_facts *t, double area) {
   double n = t->positions[1], k = t->positions[2];
   double products = t->positions[0] * n * k / (products_a_clock[t->kind] * (1 + t->bytes)) +
-                    (t->short_sums ? TILE_JOIN * area / bits_max(t->groups, 1) : 0);
+                    (t->short_sums ? OF(t, JOIN) * area / bits_max(t->groups, 1) : 0);
   products = fmax(products, shared_clocks(t));
   double decode = n * k / DECODED * decode_instructions[t->kind] / ISSUED;
   return cbrt(products * products * products + decode * decode * decode);
@@ -55,6 +58,8 @@ static double units_of(const tile_facts *t) {
 
 void tile_pace(const tile_facts *t, plan_pace *out) {
   const double area = t->positions[0] * (double)t->positions[1] / AREA, k = t->positions[2];
+  const double alone = tile_clocks[t->kind] * sqrt(area),
+               rounds = OF(t, ROUNDS) * (t->teams > 1 ? TILE_TEAMS : 1);
   const double part = (double)PACE_FINE / 8 / OF(t, MEMORY);
   const int shared = t->kind == TILE_SWAPPED ? 0 : 1; /* the operand that neighbours have, too */
   const int64_t once = whole((double)PACE_PART / t->beside),
@@ -69,11 +74,12 @@ void tile_pace(const tile_facts *t, plan_pace *out) {
       .cache = whole((double)PACE_PART * PACE_PART * OF(t, FETCH) / OF(t, CACHE)),
       .once = {shared == 0 ? once : rows, shared == 1 ? once : rows},
       .least = whole(OF(t, LATENCY) / bits_max(t->slots, 1)),
-      .more = whole(OF(t, TURN) + (t->beside * t->across > 1 ? TILE_BESIDE : 0)),
-      .tile = whole(tile_clocks[t->kind] * sqrt(area) * (t->rounds ? OF(t, ROUNDS) : 1) +
+      .more = whole(OF(t, TURN) + (t->beside * t->across > 1 ? TILE_BESIDE : 0) +
+                    (t->teams > 1 ? TILE_TEAM : 0)),
+      .tile = whole(alone * (t->rounds ? rounds : 1) +
                     (t->cluster > 1 ? log2(t->cluster) * OF(t, CLUSTER) : 0)),
       .start = whole(OF(t, START) + (t->dealt ? OF(t, DEAL) * sqrt(area) : 0) +
-                     (t->shares ? OF(t, SECOND) : 0)),
+                     (t->shares ? OF(t, SECOND) : 0) + (t->rounds ? alone * OF(t, LAST) : 0)),
       .share = whole(OF(t, SHARE)),
       .partial = whole(PACE_PART * PACE_PART * OF(t, PARTIAL)),
       .memory = {whole(t->bits[0] * part), whole(t->bits[1] * part), whole(t->bits[2] * part)},

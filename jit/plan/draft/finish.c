@@ -46,7 +46,7 @@ void draft_finish(plan_kernel *kernel) {
   kernel->launch.threads =
       kernel->target.simd_lanes
           ? 1
-          : 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
+          : 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits + kernel->team_bits);
   kernel->launch.cluster = kernel->cluster_bits > 0 ? 1 << kernel->cluster_bits : 0;
   if (kernel->lookback.used)
     kernel->launch.shared_bytes = bits_max(kernel->launch.shared_bytes, 16);
@@ -58,6 +58,7 @@ void draft_finish(plan_kernel *kernel) {
     kernel->barriers = (kernel->launch.shared_bytes + 7) & -8;
     kernel->launch.shared_bytes =
         kernel->barriers + (plan_landed_step(kernel) < 0 ? 16 : 24) * kernel->slots;
+    if (kernel->team_bits > 0) kernel->launch.shared_bytes += 8 << kernel->team_bits;
   }
   if (kernel->deal.used) {
     kernel->deal.place = kernel->launch.shared_bytes;

@@ -3,6 +3,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/facts/box.h"
+#include "jit/plan/facts/tile_padding.h"
 #include "jit/plan/facts/value.h"
 #include "jit/plan/types/dot_instruction.h"
 
@@ -29,7 +30,7 @@
 #define MANY_WARP_BITS 4
 
 void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
-  int own = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits);
+  int own = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits + kernel->team_bits);
   int producers = kernel->producers << kernel->lane_bits, blocks = bits_max(kernel->resident, 1);
   int begin =
       bits_min(UNIT_REGISTERS / blocks / (own + producers) & -REGISTER_STEP, MOST_REGISTERS);
@@ -46,7 +47,7 @@ void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
 }
 
 bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums,
-                         const dot_instruction *row, bool fresh) {
+                         const dot_instruction *row, bool fresh, bool padded) {
   plan_registers has;
   dot_operand first, made;
   plan_registers_of(kernel, &has);
@@ -56,6 +57,10 @@ bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums,
   if (row->layout[DOT_A])
     words += bits_max((llrt_dtype_bits((llrt_dtype)row->a) << first.registers) / 32, 1);
   if (fresh) words += 1 << (made.registers - sums->word);
+  plan_padding padding;
+  plan_padding_find(kernel, &padding);
+  if (padding.n > 0 && !padded)
+    words = (int)((words * padding.own + (1 << padding.n) - 1) >> padding.n);
   return words + (kernel->warp_bits < MANY_WARP_BITS ? BESIDE_WGMMA : BESIDE_WGMMA_OF_MANY) <=
          has.others;
 }

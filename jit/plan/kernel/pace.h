@@ -47,6 +47,7 @@ typedef struct tile_facts {
   int beside;       /* blocks of a cluster, at least 1, that have tiles beside each other along the
                        instruction's rows, and fetch the other operand together */
   int across;       /* the same along the other dim, who fetch the instruction's rows together */
+  int teams;        /* of warpgroups, at least 1, which take a block's tiles by turns */
 } tile_facts;
 
 /* All zero: nothing is known. */

@@ -96,9 +96,11 @@ typedef struct plan_kernel {
    * both are stored. */
   uint8_t stored_half;
   uint8_t
-      producers;    /* warps that only copy, behind the others, whose number they divide; 0: none */
-  uint8_t slots;    /* with producers: of every ring */
-  int32_t barriers; /* with producers: where the slots' barriers lie in shared memory, bytes */
+      producers; /* warps that only copy, behind the others, whose number they divide; 0: none */
+  uint8_t slots; /* with producers: of every ring */
+  uint8_t team_bits; /* in rounds: log2 teams of 2^warp_bits warps each, which take a block's
+                        positions by turns, so that one multiplies while another one stores */
+  int32_t barriers;  /* with producers: where the slots' barriers lie in shared memory, bytes */
 
   /* ---- order of blocks ---- */
   /* > 0: the second place of the grid is cut into bands of so many positions (the last has what is

@@ -171,8 +171,9 @@ typedef enum plan_step_kind {
                    worked; other copies when a turn's slots are free */
   PLAN_FILLED,  /* the copies and stores to the turn's slots have arrived, and are seen by products
                  */
-  PLAN_RELEASE, /* the slots of the turn `turns` before this one are free, if the block had it: no
-                   products that are under way read them */
+  PLAN_RELEASE, /* the slots of the turn `turns` before this one are free, if the block had it (of
+                   teams: for this position): no products that are under way read them. Behind the
+                   walk "this one" is what would follow the last turn */
   PLAN_SETTLE,  /* dealt (plan_deal): where the block's piece of the position ends before its turns
                    do, `in` goes to the block's cell, and the next `body` steps, all that are left,
                    are not for this piece. Else out = in + what blocks before have left in their

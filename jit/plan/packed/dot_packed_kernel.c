@@ -298,7 +298,7 @@ static llrt_status choose_instruction(packed *p) {
                       p->shape.m);
   LLRT_TRY(packed_sums_value(p, &sums));
   if (!p->shape.warpgroups ||
-      plan_registers_hold(kernel, &sums, dot_instruction_at(p->instruction), p->short_sums))
+      plan_registers_hold(kernel, &sums, dot_instruction_at(p->instruction), p->short_sums, true))
     return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED,
                     "the sums of 2^%d x 2^%d results pass the registers of 2^%d warps", p->shape.m,

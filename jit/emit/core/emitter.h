@@ -133,6 +133,7 @@ typedef struct emit_walked {
   LLVMValueRef grid;       /* i64: grid bits of the block, those that turns number clear */
   LLVMValueRef turn;       /* i64: of begin .. end - 1 */
   LLVMValueRef begin, end; /* i64: the block's turns */
+  LLVMValueRef number;     /* i32: what emit_turn_number gives, if it was computed; else NULL */
 } emit_walked;
 
 /* A PLAN_LOOP around a walk whose order is turned (plan_step.turned): each turn of the walk goes

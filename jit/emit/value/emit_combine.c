@@ -103,6 +103,14 @@ emit_pair emit_combine_ordered_pair(emitter *e, int op, llrt_dtype type, emit_pa
                      .index = LLVMBuildSelect(e->builder, b_wins, b.index, a.index, "")};
 }
 
+LLVMValueRef emit_combine_same_key(emitter *e, llrt_dtype type, LLVMValueRef own,
+                                   LLVMValueRef best) {
+  if (!is_floating(type)) return LLVMBuildICmp(e->builder, LLVMIntEQ, own, best, "");
+  LLVMValueRef x = as_real(e, type, own), y = as_real(e, type, best);
+  LLVMValueRef none = LLVMBuildFCmp(e->builder, LLVMRealUNO, x, x, "");
+  return LLVMBuildOr(e->builder, LLVMBuildFCmp(e->builder, LLVMRealOEQ, x, y, ""), none, "");
+}
+
 /* ---- truth ---- */
 
 LLVMValueRef emit_combine_truth(emitter *e, llrt_dtype element, LLVMValueRef code) {

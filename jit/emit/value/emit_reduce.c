@@ -19,8 +19,7 @@ static int word_count(const plan_value *value) {
   return 1 << plan_value_bits(value, PLAN_REGISTER);
 }
 
-/* a joined with b. */
-static emit_pair join(emitter *e, const plan_step *step, emit_pair a, emit_pair b) {
+emit_pair emit_join(emitter *e, const plan_step *step, emit_pair a, emit_pair b) {
   llrt_dtype type = (llrt_dtype)step->type;
   if (!step->pairs) return (emit_pair){.key = emit_combine(e, step->combiner, type, a.key, b.key)};
   return step->ordered ? emit_combine_ordered_pair(e, step->combiner, type, a, b)
@@ -68,8 +67,8 @@ void emit_fill_step(emitter *e, const plan_step *step) {
 void emit_join_step(emitter *e, const plan_step *step) {
   for (int i = 0; i < word_count(&e->kernel->value[step->out]); i++)
     put_word(e, step, i,
-             join(e, step, word_of(e, step, step->in, step->index_in, i),
-                  word_of(e, step, step->with, step->index_with, i)));
+             emit_join(e, step, word_of(e, step, step->in, step->index_in, i),
+                       word_of(e, step, step->with, step->index_with, i)));
 }
 
 /* Register index `packed` with its bits at the places that are not folded. */
@@ -88,7 +87,7 @@ static emit_pair fold_tree(emitter *e, const plan_step *step, const int *bit, in
   if (n == 0) return word_of(e, step, step->in, step->index_in, index);
   emit_pair low = fold_tree(e, step, bit, n - 1, index);
   emit_pair high = fold_tree(e, step, bit, n - 1, index | 1 << bit[n - 1]);
-  return join(e, step, low, high);
+  return emit_join(e, step, low, high);
 }
 
 void emit_fold_step(emitter *e, const plan_step *step) {
@@ -117,7 +116,7 @@ static LLVMValueRef from_lane(emitter *e, LLVMValueRef word, LLVMValueRef lane) 
 static emit_pair butterfly(emitter *e, const plan_step *step, emit_pair own, int lane_bit) {
   LLVMValueRef lane = LLVMBuildXor(e->builder, e->lane, emit_i32(e, (int64_t)1 << lane_bit), "");
   emit_pair other = {.key = from_lane(e, own.key, lane), .index = from_lane(e, own.index, lane)};
-  return join(e, step, own, other);
+  return emit_join(e, step, own, other);
 }
 
 /* redux.sync of all lanes. */
@@ -132,6 +131,25 @@ static LLVMValueRef fold_at_once(emitter *e, const plan_step *step, LLVMValueRef
   snprintf(name, sizeof name, "llvm.nvvm.redux.sync.%s",
            names[step->combiner][step->type == LLRT_I32]);
   return emit_intrinsic(e, name, NULL, 0, args, 2);
+}
+
+/* The best key of all lanes first; then the lowest position of those that have it, by redux.sync.
+ */
+static emit_pair fold_pairs_at_once(emitter *e, const plan_step *step, emit_pair own,
+                                    const int *bit, int n) {
+  LLVMBuilderRef b = e->builder;
+  llrt_dtype type = (llrt_dtype)step->type;
+  int op = step->combiner == LLRT_COMBINE_ARGMIN ? LLRT_COMBINE_MIN : LLRT_COMBINE_MAX;
+  emit_pair best = own;
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef lane = LLVMBuildXor(b, e->lane, emit_i32(e, (int64_t)1 << bit[i]), "");
+    best.key = emit_combine(e, op, type, best.key, from_lane(e, best.key, lane));
+  }
+  LLVMValueRef wins = emit_combine_same_key(e, type, own.key, best.key);
+  LLVMValueRef args[] = {LLVMBuildSelect(b, wins, own.index, emit_i32(e, INT32_MAX), ""),
+                         emit_i32(e, UINT32_MAX)};
+  best.index = emit_intrinsic(e, "llvm.nvvm.redux.sync.min", NULL, 0, args, 2);
+  return best;
 }
 
 /* The lanes of a vector whose bit `lane_bit` is `set`, one after the other. */
@@ -149,7 +167,7 @@ static LLVMValueRef half_of(emitter *e, LLVMValueRef word, int lane_bit, int set
 static emit_pair fold_halves(emitter *e, const plan_step *step, emit_pair x, int lane_bit) {
   emit_pair low = {half_of(e, x.key, lane_bit, 0), half_of(e, x.index, lane_bit, 0)};
   emit_pair high = {half_of(e, x.key, lane_bit, 1), half_of(e, x.index, lane_bit, 1)};
-  return join(e, step, low, high);
+  return emit_join(e, step, low, high);
 }
 
 /* Where lane bit `lane` of the value lies once those folded before are gone. */
@@ -167,6 +185,10 @@ void emit_fold_lanes_step(emitter *e, const plan_step *step) {
     emit_pair x = word_of(e, step, step->in, step->index_in, i);
     if (plan_folds_at_once(e->kernel, step)) {
       put_word(e, step, i, (emit_pair){.key = fold_at_once(e, step, x.key)});
+      continue;
+    }
+    if (plan_folds_pairs_at_once(e->kernel, step)) {
+      put_word(e, step, i, fold_pairs_at_once(e, step, x, bit, n));
       continue;
     }
     for (int b = 0; b < n; b++)

@@ -75,6 +75,11 @@ typedef struct emit_pair {
 emit_pair emit_combine_pair(emitter *e, int op, llrt_dtype type, emit_pair a, emit_pair b);
 /* The same where every index of a is known to be lower than every one of b. */
 emit_pair emit_combine_ordered_pair(emitter *e, int op, llrt_dtype type, emit_pair a, emit_pair b);
+/* i1: whether a key is as good as the best of several, itself among them. */
+LLVMValueRef emit_combine_same_key(emitter *e, llrt_dtype type, LLVMValueRef own,
+                                   LLVMValueRef best);
+/* a joined with b, as a combining step says. */
+emit_pair emit_join(emitter *e, const plan_step *step, emit_pair a, emit_pair b);
 /* ANY, ALL: 1 (i32) where the element of code `code` is not zero, else 0. */
 LLVMValueRef emit_combine_truth(emitter *e, llrt_dtype element, LLVMValueRef code);
 

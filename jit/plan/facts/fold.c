@@ -22,16 +22,30 @@ bool plan_folds_halves(const plan_step *step) {
   return step->kind == PLAN_FOLD && llrt_dtype_bits((llrt_dtype)step->type) == 16;
 }
 
+/* Lane bits that the step folds; *copies: lane bits that hold copies. */
+static int folded_lanes(const plan_kernel *kernel, const plan_step *step, int *copies) {
+  const plan_value *in = &kernel->value[step->in];
+  int bit[LLRT_MAX_BITS];
+  *copies = 0;
+  for (int i = 0; i < plan_value_bits(in, PLAN_LANE); i++)
+    *copies += plan_value_columns(in, PLAN_LANE)[i] == 0;
+  return plan_fold_bits(in, PLAN_LANE, kernel->value[step->out].layout.out[0].bits, bit);
+}
+
+bool plan_folds_pairs_at_once(const plan_kernel *kernel, const plan_step *step) {
+  int copies, n = folded_lanes(kernel, step, &copies);
+  if (!kernel->target.fold_lanes || !step->pairs || kernel->value[step->index_in].bits != 32)
+    return false;
+  return n > 1 && n + copies == plan_value_bits(&kernel->value[step->in], PLAN_LANE);
+}
+
 bool plan_folds_at_once(const plan_kernel *kernel, const plan_step *step) {
   const plan_value *in = &kernel->value[step->in];
-  int bit[LLRT_MAX_BITS], copies = 0;
-  int n = plan_fold_bits(in, PLAN_LANE, kernel->value[step->out].layout.out[0].bits, bit);
+  int copies, n = folded_lanes(kernel, step, &copies);
   if (!kernel->target.fold_lanes || step->pairs || in->bits != 32 ||
       step->combiner == LLRT_COMBINE_PROD)
     return false;
   if (step->type != LLRT_I32 && step->type != LLRT_U32) return false;
-  for (int i = 0; i < plan_value_bits(in, PLAN_LANE); i++)
-    copies += plan_value_columns(in, PLAN_LANE)[i] == 0;
   if (step->combiner == LLRT_COMBINE_SUM && copies > 0) return false;
   return n > 1 && n + copies == plan_value_bits(in, PLAN_LANE);
 }

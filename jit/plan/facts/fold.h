@@ -19,5 +19,8 @@ bool plan_folds_halves(const plan_step *step);
  * bits across all lanes of a warp, of which some may hold copies where joining these changes
  * nothing. */
 bool plan_folds_at_once(const plan_kernel *kernel, const plan_step *step);
+/* Whether one of pairs finds the best key first, and the position of that by such an instruction.
+ */
+bool plan_folds_pairs_at_once(const plan_kernel *kernel, const plan_step *step);
 
 #endif

@@ -6,13 +6,22 @@
 
 #include "base/bits.h"
 
-/* Whether nothing but operators behind it takes the value. */
-static bool is_operand_alone(const plan_kernel *kernel, int value) {
+/* Whether the step rounds such a value, which changes no number, to the floats that it was. */
+static bool rounds_back(const plan_kernel *kernel, const plan_step *step, llrt_dtype from) {
+  if (step->kind != PLAN_MAP || !kernel->target.half_extremes) return false;
+  const plan_map *map = &kernel->map[step->map];
+  return map->kind == PLAN_MAP_CAST && map->to == from && !map->words &&
+         kernel->value[step->out].word == 1;
+}
+
+/* Whether nothing but operators behind it takes the value, and such casts. */
+static bool is_operand_alone(const plan_kernel *kernel, int value, llrt_dtype from) {
   bool alone = true;
   for (int i = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
     bool uses = step->in == value || step->second == value || step->with == value;
-    alone &= !uses || step->kind == PLAN_APPLY;
+    alone &=
+        !uses || step->kind == PLAN_APPLY || (step->in == value && rounds_back(kernel, step, from));
   }
   return alone;
 }
@@ -21,10 +30,22 @@ bool emit_keep_halves(emitter *e, const plan_step *step, const plan_map *map) {
   const plan_value *in = &e->kernel->value[step->in];
   bool halves = map->from == LLRT_BF16 || map->from == LLRT_F16;
   if (emit_is_host(e) || map->kind != PLAN_MAP_CAST || !halves || map->to != LLRT_F32 ||
-      !map->any_nan || map->words || in->word != 1 || !is_operand_alone(e->kernel, step->out))
+      !map->any_nan || map->words || in->word != 1 ||
+      !is_operand_alone(e->kernel, step->out, map->from))
     return false;
   for (int w = 0; w < emit_word_count(in); w++) e->value[step->out][w] = emit_word(e, step->in, w);
   e->halves[step->out] = map->from;
+  return true;
+}
+
+/* Two at a time: the larger of an element and itself is that, or the NaN that is written. */
+bool emit_round_halves_back(emitter *e, const plan_step *step) {
+  llrt_dtype from = (llrt_dtype)e->halves[step->in];
+  if (!from || !rounds_back(e->kernel, step, from)) return false;
+  for (int w = 0; w < emit_word_count(&e->kernel->value[step->out]); w++) {
+    LLVMValueRef word = e->value[step->in][w];
+    e->value[step->out][w] = e->ops->extreme_pair(e, from, false, word, word);
+  }
   return true;
 }
 

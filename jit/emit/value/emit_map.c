@@ -368,7 +368,7 @@ void emit_map_step(emitter *e, const plan_step *step) {
     act(e, step, map);
     return;
   }
-  if (emit_keep_halves(e, step, map)) return;
+  if (emit_keep_halves(e, step, map) || emit_round_halves_back(e, step)) return;
   if (map->kind == PLAN_MAP_XOR || map->kind == PLAN_MAP_WORD_BITS) map_bits(e, step, map);
   else if (emit_unpacks(e, step, map) || emit_scales_pairs(e, step, map) ||
            emit_scales_bytes(e, step, map))

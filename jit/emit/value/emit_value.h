@@ -13,6 +13,8 @@ void emit_map_step(emitter *e, const plan_step *step);       /* emit_map.c */
 /* emit_halves.c: a cast that leaves its elements in their words; false: it does not. Register
  * `number` of a value of one element a word, taken out of them where they are there. */
 bool emit_keep_halves(emitter *e, const plan_step *step, const plan_map *map);
+/* A cast of such a value to the floats that are in its words; false: it is none. */
+bool emit_round_halves_back(emitter *e, const plan_step *step);
 LLVMValueRef emit_register(emitter *e, int value, int number);
 void emit_gather_step(emitter *e, const plan_step *step); /* emit_gather.c */
 void emit_fill_step(emitter *e, const plan_step *step);   /* emit_reduce.c */

@@ -81,6 +81,30 @@ const compute_form compute_forms[] = {
      {128, 128},
      "",
      NULL},
+    {"int8_row",
+     "(x[t n]) -> (q[t n]: i8, s[t]: f32) "
+     "{ m = max(abs(x), n); s = m / 127; q = x * where(m == 0, 0, 127 / m) }",
+     {1, 1},
+     "",
+     NULL},
+    {"rms_norm_e4m3",
+     "(x[t n], r[t n], w[n]) -> (h[t n]: bf16, q[t n]: e4m3, s[t]: f32) "
+     "{ h = bf16(x + r); y = h * rsqrt(mean(h * h, n) + 1e-6) * w; "
+     "s = maximum(max(abs(y), n), 1e-10) / 448; q = y / s }",
+     {1, 1},
+     "",
+     NULL},
+    {"loss",
+     "(x[t n]) -> (l[t]: f32) "
+     "{ m = max(x, n); l = m + log(sum(exp(x - m), n)) - sum(where(n == 7, x, 0), n) }",
+     {1, 1},
+     "",
+     NULL},
+    {"draw",
+     "(x[t n], u[t n]) -> (y[t]: i32) { y = argmax(x - log(-log(abs(u) * 0.0625)), n) }",
+     {1, 1},
+     "",
+     NULL},
     {"mxfp8",
      "(x[m (g j:32)]) -> (q[m (g j)]: e4m3, s[m g]: e8m0) "
      "{ s = e8m0(max(abs(x), j) / 448, round=up); q = x / s }",

@@ -4,6 +4,7 @@
 
 #include "backends/intrinsics.h"
 #include "jit/emit/control/emit_control.h"
+#include "jit/emit/control/emit_rolled.h"
 #include "jit/emit/core/builder.h"
 #include "jit/emit/core/module_flags.h"
 #include "jit/emit/memory/emit_memory.h"
@@ -38,6 +39,11 @@ static bool wants_whole_warps(const plan_kernel *kernel) {
 static void make_steps(emitter *e, int first, int n) {
   for (int i = first; i < first + n; i++) {
     const plan_step *step = &e->kernel->step[i];
+    int by_turns = n > 1 ? emit_rolled(e, i) : 0;
+    if (by_turns > 0) {
+      i += by_turns - 1;
+      continue;
+    }
     emit_location(e, i);
     switch ((plan_step_kind)step->kind) {
     case PLAN_LOAD:
@@ -194,8 +200,14 @@ llrt_status jit_emit_kernel(const plan_kernel *kernel, LLVMContextRef context,
     snprintf(message, message_size, "out of memory");
     return LLRT_OUT_OF_MEMORY;
   }
+  if (emit_rolling_begin(kernel, &e->rolling) != LLRT_OK) {
+    free(e);
+    snprintf(message, message_size, "out of memory");
+    return LLRT_OUT_OF_MEMORY;
+  }
   emit_init(e, kernel, context);
   emit_function(e);
+  emit_rolling_end(e->rolling);
   if (is_straight_program(kernel))
     LLVMGetOrInsertNamedMetadata(e->module, EMIT_ROWS, strlen(EMIT_ROWS));
   *module = e->module;

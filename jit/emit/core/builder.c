@@ -1,6 +1,8 @@
 /* Helpers over LLVM-C that every emission file uses. */
 #include "jit/emit/core/builder.h"
 
+#include <llvm-c/DebugInfo.h>
+
 #include "base/bits.h"
 
 #include <string.h>
@@ -156,4 +158,15 @@ LLVMValueRef emit_thread_index(const emitter *e) {
   if (emit_is_host(e)) return emit_i64(e, 0);
   LLVMValueRef warps = LLVMBuildShl(e->builder, e->warp, emit_i32(e, e->kernel->lane_bits), "");
   return LLVMBuildZExt(e->builder, LLVMBuildOr(e->builder, warps, e->lane, ""), e->i64, "");
+}
+
+void emit_keep_rolled(const emitter *e, LLVMValueRef branch) {
+  static const char disable[] = "llvm.loop.unroll.disable";
+  LLVMMetadataRef name = LLVMMDStringInContext2(e->context, disable, sizeof disable - 1);
+  LLVMMetadataRef parts[2] = {LLVMTemporaryMDNode(e->context, NULL, 0),
+                              LLVMMDNodeInContext2(e->context, &name, 1)};
+  LLVMMetadataRef loop = LLVMMDNodeInContext2(e->context, parts, 2); /* names itself */
+  LLVMMetadataReplaceAllUsesWith(parts[0], loop);
+  unsigned kind = LLVMGetMDKindIDInContext(e->context, "llvm.loop", 9);
+  LLVMSetMetadata(branch, kind, LLVMMetadataAsValue(e->context, loop));
 }

@@ -55,6 +55,8 @@ LLVMValueRef emit_and(const emitter *e, LLVMValueRef a, LLVMValueRef b);
 LLVMBasicBlockRef emit_open_guard(emitter *e, LLVMValueRef condition);
 LLVMBasicBlockRef emit_open_guard_of_warps(emitter *e, LLVMValueRef condition);
 void emit_close_guard(emitter *e, LLVMBasicBlockRef next);
+/* The driver's compiler leaves the loop that the branch ends as it is. */
+void emit_keep_rolled(const emitter *e, LLVMValueRef branch);
 /* The lanes of a warp that guards of this step may have parted come together: behind every step,
  * and inside of one before it shuffles. It has to stand right behind the guards, before any other
  * branch: where other ways come in, ptxas 13.0 takes lanes to be together, and sees to it only if

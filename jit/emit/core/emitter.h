@@ -248,6 +248,7 @@ struct emitter {
 
   /* ---- values ---- */
   emit_words value[PLAN_MAX_VALUES];
+  struct emit_rolling *rolling; /* steps that are made by turns (emit_rolled.c); NULL: none */
   const plan_step *lazy[PLAN_MAX_VALUES]; /* by value: the step that makes its words when they are
                                              asked for; NULL: they are there */
   uint8_t halves[PLAN_MAX_VALUES]; /* by value of f32: llrt_dtype of the 16-bit floats whose words

@@ -175,18 +175,6 @@ static void load_all_own(const emitter *e, LLVMValueRef memory, int n, LLVMValue
   }
 }
 
-/* The driver's compiler leaves the loop that the branch ends as it is. */
-static void keep_rolled(const emitter *e, LLVMValueRef branch) {
-  static const char disable[] = "llvm.loop.unroll.disable";
-  LLVMMetadataRef name = LLVMMDStringInContext2(e->context, disable, sizeof disable - 1);
-  LLVMMetadataRef parts[2] = {LLVMTemporaryMDNode(e->context, NULL, 0),
-                              LLVMMDNodeInContext2(e->context, &name, 1)};
-  LLVMMetadataRef loop = LLVMMDNodeInContext2(e->context, parts, 2); /* names itself */
-  LLVMMetadataReplaceAllUsesWith(parts[0], loop);
-  unsigned kind = LLVMGetMDKindIDInContext(e->context, "llvm.loop", 9);
-  LLVMSetMetadata(branch, kind, LLVMMetadataAsValue(e->context, loop));
-}
-
 /* The same in a loop over the thread's own memory, a number in a turn: the least code, and no more
  * registers than one number takes. */
 static LLVMBasicBlockRef make_in_memory(const two_ways *w, make_one *make, LLVMBasicBlockRef at,
@@ -216,8 +204,8 @@ static LLVMBasicBlockRef make_in_memory(const two_ways *w, make_one *make, LLVMB
   LLVMValueRef following = emit_add(e, turn, emit_i32(e, 1));
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(e->builder);
   LLVMAddIncoming(turn, &following, &latch, 1);
-  keep_rolled(e,
-              LLVMBuildCondBr(e->builder, emit_less(e, following, emit_i32(e, w->n)), body, after));
+  emit_keep_rolled(
+      e, LLVMBuildCondBr(e->builder, emit_less(e, following, emit_i32(e, w->n)), body, after));
   LLVMPositionBuilderAtEnd(e->builder, after);
   load_all_own(e, hidden(e, numbers), w->n, made); /* with offsets, not other addresses */
   LLVMBuildBr(e->builder, next);

@@ -33,7 +33,9 @@ const plan_tuning plan_tuning_nvidia = {.targets = "sm_80, sm_89, sm_90, sm_90a"
                                         .dot_row_warp_bits = 3,
                                         .dot_row_word_bits = 1,
                                         .dot_row_bits = 2,
-                                        .rows_kept_bytes = 1 << 20};
+                                        .rows_kept_bytes = 1 << 20,
+                                        .rows_rolled_saved = 48,
+                                        .rows_rolled_more = 15};
 
 const plan_tuning plan_tuning_amd = {.targets = "gfx90a, gfx942", GPU, .rows_looped_numbers = 32};
 

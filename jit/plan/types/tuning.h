@@ -216,6 +216,15 @@
     "thread's " \
     "own memory", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
+  X(int, rows_rolled_saved, "instructions", \
+    "that a loop over a thread's elements has to leave out of the code of a row that lies in a " \
+    "block (jit/emit/control/rolled.c): compilers take about 50 us for each, the loop moves " \
+    "registers; 0: there are none", \
+    "`llrt-bench compute --numbers`: docs/history/compile-time.md") \
+  X(int, rows_rolled_more, "instructions for every 16 bytes of memory", \
+    "that such a loop may take more, unless that is less than a quarter: rows wait for memory as " \
+    "long as there are not many", \
+    "`llrt-bench compute --numbers`: docs/history/compile-time.md") \
   X(int64_t, dot_blocks, "blocks", "wanted on the host, a few for every core", \
     "unmeasured, from d9515dc") \
   X(int, dot_unit_warp_bits, "log2 warps of a multiprocessor", \

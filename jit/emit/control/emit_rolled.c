@@ -1,0 +1,268 @@
+/* Steps by turns (rolled.h). Registers cannot be numbered when a kernel runs: the words of a value
+ * move down by a turn's part from turn to turn, so that each turn finds its own in front, and what
+ * turns make moves in from behind. In a turn values are those of a plan whose highest registers a
+ * loop's iterations count (PLAN_LOOP). */
+#include "jit/emit/control/emit_rolled.h"
+
+#include "jit/emit/control/emit_control.h"
+#include "jit/emit/core/builder.h"
+#include "jit/emit/value/emit_value.h"
+
+#include "base/memory.h"
+#include "base/status.h"
+#include "jit/plan/facts/value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_MOVED (2 * ROLLED_MOST_VALUES)
+
+/* Words that move down by `part` of them from turn to turn. */
+typedef struct moved {
+  int n, part;
+  emit_words now, next; /* phis; what they are in the next turn */
+} moved;
+
+typedef struct touched {
+  int value;
+  emit_words words;
+  uint8_t halves;
+  const plan_step *lazy;
+} touched;
+
+struct emit_rolling {
+  rolled found;
+  const plan_kernel *kernel; /* the plan */
+  plan_kernel turn;          /* as turns see it */
+  int n_moved;
+  moved moved[MOST_MOVED];
+  moved *out[ROLLED_MOST_VALUES]; /* by number of run->out */
+  int n_joined;                   /* number of the first of what turns join */
+  int n_touched;
+  touched touched[ROLLED_MOST_STEPS + ROLLED_MOST_VALUES];
+};
+
+llrt_status emit_rolling_begin(const plan_kernel *kernel, emit_rolling **out) {
+  rolled found;
+  *out = NULL;
+  rolled_find(kernel, &found);
+  if (found.n_runs == 0) return LLRT_OK;
+  emit_rolling *r = memory_new(sizeof *r);
+  if (!r) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory to emit a kernel");
+  r->found = found;
+  r->kernel = kernel;
+  r->turn = *kernel;
+  *out = r;
+  return LLRT_OK;
+}
+
+void emit_rolling_end(emit_rolling *r) { free(r); }
+
+static const rolled_run *run_at(const emit_rolling *r, int first) {
+  for (int i = 0; i < r->found.n_runs; i++)
+    if (r->found.run[i].first == first) return &r->found.run[i];
+  return NULL;
+}
+
+/* ---- what steps leave under numbers of values ---- */
+
+static void touch(emitter *e, emit_rolling *r, int value) {
+  touched *t = &r->touched[r->n_touched++];
+  t->value = value;
+  memcpy(t->words, e->value[value], sizeof t->words);
+  t->halves = e->halves[value];
+  t->lazy = e->lazy[value];
+}
+
+static void touch_all(emitter *e, emit_rolling *r, const rolled_run *run) {
+  r->n_touched = 0;
+  for (int i = 0; i < run->n_in; i++) touch(e, r, run->in[i]);
+  for (int i = 0; i < run->n_turn; i++) {
+    const plan_step *step = &r->kernel->step[run->turn[i]];
+    if (step->kind != PLAN_STORE) touch(e, r, step->out);
+  }
+}
+
+static void put_back(emitter *e, const emit_rolling *r) {
+  for (int i = r->n_touched - 1; i >= 0; i--) {
+    const touched *t = &r->touched[i];
+    memcpy(e->value[t->value], t->words, sizeof t->words);
+    e->halves[t->value] = t->halves;
+    e->lazy[t->value] = t->lazy;
+  }
+}
+
+/* ---- moving ---- */
+
+/* first: words in the first turn; NULL: none yet, which are 0: where one is undefined before a
+ * loop, ptxas 13.0 takes what it is in the next turn for what it is in this one. */
+static moved *move_words(emitter *e, emit_rolling *r, int n, int part, LLVMValueRef *first,
+                         LLVMTypeRef type, LLVMBasicBlockRef before) {
+  moved *m = &r->moved[r->n_moved++];
+  m->n = n;
+  m->part = part;
+  for (int i = 0; i < n; i++) {
+    LLVMValueRef word = first ? first[i] : LLVMConstNull(type);
+    m->now[i] = LLVMBuildPhi(e->builder, LLVMTypeOf(word), "");
+    LLVMAddIncoming(m->now[i], &word, &before, 1);
+  }
+  for (int i = 0; i < n; i++)
+    m->next[i] = i + part < n ? m->now[i + part] : LLVMGetUndef(LLVMTypeOf(m->now[i]));
+  return m;
+}
+
+/* What the turn made comes last. */
+static void take_made(moved *m, const LLVMValueRef *made) {
+  memcpy(&m->next[m->n - m->part], made, (size_t)m->part * sizeof *made);
+}
+
+static int words_of(const plan_kernel *kernel, int value) {
+  return emit_word_count(&kernel->value[value]);
+}
+
+static LLVMTypeRef word_type(const emitter *e, const plan_value *value) {
+  return emit_int_type(e, value->bits == 64 ? 64 : 32);
+}
+
+/* ---- a run ---- */
+
+/* Highest registers become iterations. */
+static void turn_values(emit_rolling *r, const rolled_run *run) {
+  memcpy(r->turn.value, r->kernel->value, sizeof r->turn.value);
+  for (int i = 0; i < r->kernel->n_values; i++)
+    if (rolled_has_parts(r->kernel, run, i)) plan_iterate_registers(&r->turn.value[i], run->bits);
+}
+
+/* Of all turns, in the tree's order: the highest register bit is joined last. */
+static emit_pair join_turns(emitter *e, const plan_step *step, const moved *keys,
+                            const moved *positions, int bits, int turn, int word) {
+  if (bits == 0) {
+    int at = turn * keys->part + word;
+    return (emit_pair){.key = keys->now[at], .index = positions ? positions->now[at] : NULL};
+  }
+  emit_pair low = join_turns(e, step, keys, positions, bits - 1, turn, word);
+  emit_pair high = join_turns(e, step, keys, positions, bits - 1, turn | 1 << (bits - 1), word);
+  return emit_join(e, step, low, high);
+}
+
+static void join_all(emitter *e, const plan_step *step, const moved *keys, const moved *positions,
+                     int bits) {
+  for (int w = 0; w < keys->part; w++) {
+    emit_pair made = join_turns(e, step, keys, positions, bits, 0, w);
+    e->value[step->out][w] = made.key;
+    if (positions) e->value[step->index_out][w] = made.index;
+  }
+}
+
+/* What turns make comes in where what they take goes out, if there is as much of that. */
+static moved *room_for(emit_rolling *r, const rolled_run *run, int n) {
+  for (int i = 0; i < run->n_in; i++) {
+    bool taken = r->moved[i].n != n;
+    for (int k = 0; k < run->n_out; k++) taken |= r->out[k] == &r->moved[i];
+    if (!taken) return &r->moved[i];
+  }
+  return NULL;
+}
+
+/* Values that are there; then those that turns make; then what they join. */
+static void open_moves(emitter *e, emit_rolling *r, const rolled_run *run,
+                       LLVMBasicBlockRef before) {
+  r->n_moved = 0;
+  for (int i = 0; i < run->n_in; i++) {
+    int value = run->in[i], n = words_of(r->kernel, value);
+    emit_words words;
+    for (int k = 0; k < n; k++) words[k] = e->value[value][k];
+    moved *m = move_words(e, r, n, n >> run->bits, words, NULL, before);
+    memcpy(e->value[value], m->now, (size_t)m->part * sizeof *m->now);
+  }
+  memset(r->out, 0, sizeof r->out);
+  for (int i = 0; i < run->n_out; i++) {
+    int n = words_of(r->kernel, run->out[i]);
+    LLVMTypeRef type = word_type(e, &r->kernel->value[run->out[i]]);
+    r->out[i] = room_for(r, run, n);
+    if (!r->out[i] || LLVMTypeOf(r->out[i]->now[0]) != type)
+      r->out[i] = move_words(e, r, n, n >> run->bits, NULL, type, before);
+  }
+  r->n_joined = r->n_moved;
+  for (int i = 0; i < run->n_turn; i++) {
+    const plan_step *step = &r->kernel->step[run->turn[i]];
+    if (!rolled_joins(r->kernel, run, step)) continue;
+    int n = words_of(r->kernel, step->out);
+    move_words(e, r, n << run->bits, n, NULL, word_type(e, &r->kernel->value[step->out]), before);
+    if (step->pairs)
+      move_words(e, r, n << run->bits, n, NULL, word_type(e, &r->kernel->value[step->index_out]),
+                 before);
+  }
+}
+
+static void take_all_made(emitter *e, emit_rolling *r, const rolled_run *run) {
+  moved *m = &r->moved[r->n_joined];
+  for (int i = 0; i < run->n_out; i++) take_made(r->out[i], e->value[run->out[i]]);
+  for (int i = 0; i < run->n_turn; i++) {
+    const plan_step *step = &r->kernel->step[run->turn[i]];
+    if (!rolled_joins(r->kernel, run, step)) continue;
+    take_made(m++, e->value[step->out]);
+    if (step->pairs) take_made(m++, e->value[step->index_out]);
+  }
+}
+
+static void close_moves(emit_rolling *r, LLVMBasicBlockRef latch) {
+  for (int i = 0; i < r->n_moved; i++)
+    for (int k = 0; k < r->moved[i].n; k++)
+      LLVMAddIncoming(r->moved[i].now[k], &r->moved[i].next[k], &latch, 1);
+}
+
+/* What the run leaves under numbers of values. */
+static void leave(emitter *e, const emit_rolling *r, const rolled_run *run) {
+  const moved *m = &r->moved[r->n_joined];
+  for (int i = 0; i < run->n_out; i++)
+    memcpy(e->value[run->out[i]], r->out[i]->now, (size_t)r->out[i]->n * sizeof *m->now);
+  for (int i = 0; i < run->n_turn; i++) {
+    const plan_step *step = &r->kernel->step[run->turn[i]];
+    if (!rolled_joins(r->kernel, run, step)) continue;
+    join_all(e, step, m, step->pairs ? m + 1 : NULL, run->bits);
+    m += step->pairs ? 2 : 1;
+  }
+}
+
+/* The loop is asked for its end in front of a turn: what is behind it finds all words where the
+ * next turn would, and none has to be kept beside them. */
+static void emit_turns(emitter *e, emit_rolling *r, const rolled_run *run) {
+  LLVMBuilderRef b = e->builder;
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = emit_new_block(e, "turns"),
+                    body = emit_new_block(e, "turn"), done = emit_new_block(e, "turned");
+  LLVMValueRef zero = emit_i32(e, 0);
+  turn_values(r, run);
+  touch_all(e, r, run);
+  LLVMBuildBr(b, head);
+  LLVMPositionBuilderAtEnd(b, head);
+  LLVMValueRef turn = LLVMBuildPhi(b, e->i32, "turn");
+  open_moves(e, r, run, before);
+  LLVMBuildCondBr(b, emit_less(e, turn, emit_i32(e, 1 << run->bits)), body, done);
+  LLVMPositionBuilderAtEnd(b, body);
+  e->iteration = LLVMBuildZExt(b, turn, e->i64, "");
+  e->kernel = &r->turn;
+  for (int i = 0; i < run->n_turn; i++) emit_steps(e, run->turn[i], 1);
+  e->kernel = r->kernel;
+  e->iteration = NULL;
+  take_all_made(e, r, run);
+  LLVMValueRef next = emit_add(e, turn, emit_i32(e, 1));
+  LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
+  emit_keep_rolled(e, LLVMBuildBr(b, head));
+  LLVMAddIncoming(turn, &zero, &before, 1);
+  LLVMAddIncoming(turn, &next, &latch, 1);
+  close_moves(r, latch);
+  LLVMPositionBuilderAtEnd(b, done);
+  put_back(e, r);
+  leave(e, r, run);
+}
+
+int emit_rolled(emitter *e, int first) {
+  emit_rolling *r = e->rolling;
+  const rolled_run *run = r && !e->iteration ? run_at(r, first) : NULL;
+  if (!run) return 0;
+  for (int i = 0; i < run->n_before; i++) emit_steps(e, run->before[i], 1);
+  emit_turns(e, r, run);
+  for (int i = 0; i < run->n_behind; i++) emit_steps(e, run->behind[i], 1);
+  return run->end - run->first;
+}

@@ -1,0 +1,49 @@
+/* What steps and values are to the turns of a run (rolled.h). */
+#ifndef LLRT_JIT_EMIT_ROLLED_STEPS_H
+#define LLRT_JIT_EMIT_ROLLED_STEPS_H
+
+#include "jit/emit/control/rolled.h"
+
+/* ---- values ---- */
+
+/* The highest `bits` register columns of a value, as bits of the kernel's tile; false: it has not
+ * so many. */
+bool rolled_part(const plan_kernel *kernel, int value, int bits, uint64_t *column);
+
+/* Whether a value has the run's columns as its highest ones, or none of them. */
+typedef enum rolled_standing_kind {
+  ROLLED_WHOLE,
+  ROLLED_SINGLE,
+  ROLLED_OTHER
+} rolled_standing_kind;
+rolled_standing_kind rolled_standing(const plan_kernel *kernel, const rolled_run *run, int value);
+
+/* Words of a thread. */
+int rolled_words(const plan_kernel *kernel, int value);
+
+/* ---- steps ---- */
+
+typedef struct rolled_operands {
+  int n, value[4];
+} rolled_operands;
+rolled_operands rolled_operands_of(const plan_step *step);
+bool rolled_uses(const plan_step *step, int value);
+bool rolled_makes(const plan_step *step, int value);
+/* The last step before `end` that makes the value; -1: none. */
+int rolled_maker(const plan_kernel *kernel, int value, int end);
+
+/* The value of which a step works on all elements; log2 of how many a thread has. */
+int rolled_whole(const plan_step *step);
+int rolled_registers(const plan_kernel *kernel, const plan_step *step);
+
+/* Whether a step may be made by turns. */
+bool rolled_may_turn(const plan_kernel *kernel, const plan_step *step);
+/* Whether each access of the step, and each word, has all its elements in one turn. */
+bool rolled_keeps_together(const plan_kernel *kernel, const rolled_run *run, const plan_step *step);
+/* Whether what a fold joins last are the turns: then its tree is the same by turns. */
+bool rolled_joins_turns_last(const plan_kernel *kernel, const rolled_run *run,
+                             const plan_step *step);
+/* Instructions of an element, about. */
+int rolled_weight(const plan_kernel *kernel, const plan_step *step);
+
+#endif

@@ -322,8 +322,7 @@ static const struct {
 
 /* The same, where threads copy whole lines: candidates of tuning. */
 static const group_tile lines_tiles[] = {
-    {128, 256, 3, false}, {128, 192, 3, false}, {128, 160, 3, false}, {128, 128, 3, false},
-    {128, 96, 3, false},  {64, 128, 2, false},  {64, 96, 2, false},   {64, 64, 2, false}};
+    {128, 256, 3, false}, {128, 160, 3, false}, {64, 64, 2, false}};
 #define COPIED_ROWS 64 /* copies of operands that are multiplied as they lie pay for more alone */
 
 /* What rows that may begin inside lines, as the variant from kernel `direct` on multiplies them,

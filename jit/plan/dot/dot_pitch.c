@@ -15,7 +15,7 @@
 
 /* How many times as long as whole lines take to be fetched: rows of boxes that begin inside lines,
  * by a multiprocessor and by all together; pieces of 16, 8 and 4 bytes that threads copy. */
-#define TORN_OWN 1.2
+#define TORN_OWN 1.5
 #define TORN_TOGETHER 2.1
 #define PIECES16 1.2
 #define PIECES8 2.2

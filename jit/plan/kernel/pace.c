@@ -20,18 +20,18 @@ static int64_t part_of(int64_t n, int64_t part, int64_t scale) {
   return shortest((int64_t)((__int128)n * part / scale), LONGEST);
 }
 
-/* What a turn fetches through the second-level cache, of `rows` rows of A: by a multiprocessor; or
- * of what all fetch together, where rows that begin inside lines count more, and what comes with a
- * neighbour's counts less. */
+/* What a turn fetches through the second-level cache, of `rows` rows of A: by a multiprocessor, to
+ * which all of it comes, and which asks for what no neighbour asks for; or of what all fetch
+ * together. Rows that begin inside lines take longer to be asked for. */
 static int64_t fetch_clocks(const plan_pace *pace, const pace_shape *shape, int64_t rows,
                             bool together) {
   const int64_t own[2] = {pace->fetch_row * rows / PACE_PART, pace->fetch};
-  int64_t parts = 0; /* PACE_PART to the clock */
+  int64_t asked = 0; /* PACE_PART to the clock */
   for (int i = 0; i < 2; i++) {
-    const int64_t once = own[i] * (together ? pace->once[i] : PACE_PART);
-    parts += shape->torn[i] ? part_of(once, pace->torn[together], PACE_PART) : once;
+    const int64_t once = own[i] * pace->once[i];
+    asked += shape->torn[i] ? part_of(once, pace->torn[together], PACE_PART) : once;
   }
-  return parts / PACE_PART;
+  return together ? asked / PACE_PART : longest(asked / PACE_PART, own[0] + own[1]);
 }
 
 /* Of a turn, with so many blocks beside each other on a multiprocessor, and on PACE_UNITS of them

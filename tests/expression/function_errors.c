@@ -97,26 +97,23 @@ double function_most(const function_row *row, llrt_dtype type) {
   return 0.5 + ldexp(PROGRAM_NARROW_ERROR, places_of(type).bits);
 }
 
-/* Whether the type has no number nearer to what is exact than an infinity of its sign. */
-static bool overflows(places p, double exact) {
-  return fabs(exact) >= p.largest + unit_at(p, p.largest) / 2;
+/* A number of the type, where infinities stand one unit behind the largest. */
+static double number_in(places p, double x) {
+  double beyond = p.largest + unit_at(p, p.largest);
+  return fabs(x) >= beyond ? copysign(beyond, x) : x;
 }
 
 /* The distance of y from what is exact, in units of the last place of that. */
 static double units_off(llrt_dtype type, float y, double exact) {
   places p = places_of(type);
-  double unit = unit_at(p, exact);
   if (isnan(exact) || isnan(y)) return isnan(exact) && isnan(y) ? 0 : INFINITY;
-  if (y == 0 && fabs(exact) <= unit / 2 && !signbit(y) != !signbit(exact)) return INFINITY;
+  bool is_zero = y == 0 && fabs(exact) <= unit_at(p, 0) / 2;
+  if (is_zero && !signbit(y) != !signbit(exact)) return INFINITY;
   if (type != LLRT_F32 && fabs(exact) < PROGRAM_NARROW_LEAST)
     if (fabs((double)y) <= PROGRAM_NARROW_LEAST)
       return !signbit(y) == !signbit(exact) ? 0 : INFINITY;
-  if (isinf(y) || overflows(p, exact)) {
-    bool same = isinf(y) && !signbit(y) == !signbit(exact);
-    if (same && overflows(p, exact)) return 0;
-    return isinf(exact) || fabs(exact) < p.largest - 2 * unit_at(p, p.largest) ? INFINITY : 1;
-  }
-  return fabs((double)y - exact) / unit;
+  double unit = unit_at(p, fmin(fabs(exact), p.largest));
+  return fabs(number_in(p, (double)y) - number_in(p, exact)) / unit;
 }
 
 /* ---- many patterns ---- */

@@ -45,6 +45,11 @@ static const struct {
     {"cuda-emu:sm_90a", 6711026}, /* backwards along an axis, of what has not that axis */
     {"hip-emu:gfx942", 6715035},
     {"cuda-emu:sm_90a", 6703029},
+    /* words of two elements, which a turn makes and all of which are wanted behind it */
+    {"cuda-emu:sm_90a", 8600441},
+    {"cuda-emu:sm_90a", 8650000},
+    {"cuda-emu:sm_90a", 8680216},
+    {"hip-emu:gfx942", 8900034}, /* slots in a tile of fewer elements than lanes */
     /* the reference: */
     {"cuda-emu:sm_80", 500222},  /* abs(-0) */
     {"cuda-emu:sm_90a", 314715}, /* and its reciprocal */

@@ -111,9 +111,15 @@ static moved *move_words(emitter *e, emit_rolling *r, int n, int part, LLVMValue
   return m;
 }
 
+/* A word of a value, made now if it is made when it is asked for. Casts may have left two elements
+ * in a word (emit_halves.c): what moves has one. */
+static LLVMValueRef word_now(emitter *e, int value, int word) {
+  return e->halves[value] ? emit_register(e, value, word) : emit_word(e, value, word);
+}
+
 /* What the turn made comes last. */
-static void take_made(moved *m, const LLVMValueRef *made) {
-  memcpy(&m->next[m->n - m->part], made, (size_t)m->part * sizeof *made);
+static void take_made(emitter *e, moved *m, int value) {
+  for (int i = 0; i < m->part; i++) m->next[m->n - m->part + i] = word_now(e, value, i);
 }
 
 static int words_of(const plan_kernel *kernel, int value) {
@@ -164,6 +170,18 @@ static moved *room_for(emit_rolling *r, const rolled_run *run, int n) {
   return NULL;
 }
 
+/* All words of the values of which turns take their parts, before the loop. */
+static void take_whole(emitter *e, const emit_rolling *r, const rolled_run *run) {
+  for (int i = 0; i < run->n_in; i++) {
+    int value = run->in[i], n = words_of(r->kernel, value);
+    emit_words words;
+    for (int k = 0; k < n; k++) words[k] = word_now(e, value, k);
+    memcpy(e->value[value], words, (size_t)n * sizeof *words);
+    e->halves[value] = 0;
+    e->lazy[value] = NULL;
+  }
+}
+
 /* Values that are there; then those that turns make; then what they join. */
 static void open_moves(emitter *e, emit_rolling *r, const rolled_run *run,
                        LLVMBasicBlockRef before) {
@@ -171,7 +189,7 @@ static void open_moves(emitter *e, emit_rolling *r, const rolled_run *run,
   for (int i = 0; i < run->n_in; i++) {
     int value = run->in[i], n = words_of(r->kernel, value);
     emit_words words;
-    for (int k = 0; k < n; k++) words[k] = e->value[value][k];
+    memcpy(words, e->value[value], (size_t)n * sizeof *words);
     moved *m = move_words(e, r, n, n >> run->bits, words, NULL, before);
     memcpy(e->value[value], m->now, (size_t)m->part * sizeof *m->now);
   }
@@ -197,12 +215,12 @@ static void open_moves(emitter *e, emit_rolling *r, const rolled_run *run,
 
 static void take_all_made(emitter *e, emit_rolling *r, const rolled_run *run) {
   moved *m = &r->moved[r->n_joined];
-  for (int i = 0; i < run->n_out; i++) take_made(r->out[i], e->value[run->out[i]]);
+  for (int i = 0; i < run->n_out; i++) take_made(e, r->out[i], run->out[i]);
   for (int i = 0; i < run->n_turn; i++) {
     const plan_step *step = &r->kernel->step[run->turn[i]];
     if (!rolled_joins(r->kernel, run, step)) continue;
-    take_made(m++, e->value[step->out]);
-    if (step->pairs) take_made(m++, e->value[step->index_out]);
+    take_made(e, m++, step->out);
+    if (step->pairs) take_made(e, m++, step->index_out);
   }
 }
 
@@ -229,11 +247,12 @@ static void leave(emitter *e, const emit_rolling *r, const rolled_run *run) {
  * next turn would, and none has to be kept beside them. */
 static void emit_turns(emitter *e, emit_rolling *r, const rolled_run *run) {
   LLVMBuilderRef b = e->builder;
-  LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = emit_new_block(e, "turns"),
-                    body = emit_new_block(e, "turn"), done = emit_new_block(e, "turned");
   LLVMValueRef zero = emit_i32(e, 0);
   turn_values(r, run);
   touch_all(e, r, run);
+  take_whole(e, r, run);
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(b), head = emit_new_block(e, "turns"),
+                    body = emit_new_block(e, "turn"), done = emit_new_block(e, "turned");
   LLVMBuildBr(b, head);
   LLVMPositionBuilderAtEnd(b, head);
   LLVMValueRef turn = LLVMBuildPhi(b, e->i32, "turn");
@@ -243,9 +262,9 @@ static void emit_turns(emitter *e, emit_rolling *r, const rolled_run *run) {
   e->iteration = LLVMBuildZExt(b, turn, e->i64, "");
   e->kernel = &r->turn;
   for (int i = 0; i < run->n_turn; i++) emit_steps(e, run->turn[i], 1);
+  take_all_made(e, r, run);
   e->kernel = r->kernel;
   e->iteration = NULL;
-  take_all_made(e, r, run);
   LLVMValueRef next = emit_add(e, turn, emit_i32(e, 1));
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
   emit_keep_rolled(e, LLVMBuildBr(b, head));

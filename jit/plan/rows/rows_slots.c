@@ -58,26 +58,38 @@ static void sort_by_address(const rows *r, int tensor, int order[LLRT_MAX_BITS])
   }
 }
 
+/* Bits of the tile that the value's lanes have, of those that its registers leave. */
+static int lane_bits_of(const rows *r, const plan_value *value) {
+  int n = 0, left = r->d.tile_bits - plan_value_bits(value, PLAN_REGISTER);
+  for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
+    n += plan_value_columns(value, PLAN_LANE)[i] != 0;
+  return bits_min(n, left);
+}
+
 /* Exchanges the value so that the first registers, then lanes, then other registers, then warps
- * have what follows in memory. */
+ * have what follows in memory; where lanes and warps are more than that, the highest have copies.
+ */
 static llrt_status lay_out(rows *r, int tensor, int first, int *value) {
   const plan_value from = r->d.kernel->value[*value];
   int registers = plan_value_bits(&from, PLAN_REGISTER), order[LLRT_MAX_BITS], next = 0;
+  int lanes = lane_bits_of(r, &from), warps = r->d.tile_bits - registers - lanes;
   const struct {
     plan_dim dim;
     int n;
   } parts[] = {{PLAN_REGISTER, first},
-               {PLAN_LANE, plan_value_bits(&from, PLAN_LANE)},
+               {PLAN_LANE, lanes},
                {PLAN_REGISTER, registers - first},
-               {PLAN_WARP, plan_value_bits(&from, PLAN_WARP)}};
+               {PLAN_WARP, warps}};
   vector_list list[3] = {{0}};
   plan_value wanted;
   sort_by_address(r, tensor, order);
   for (int p = 0; p < 4; p++)
-    for (int i = 0; i < parts[p].n; i++, next++) {
+    for (int i = 0; i < parts[p].n; i++) {
       vector_list *own = &list[parts[p].dim];
-      own->at[own->n++] = next < r->d.tile_bits ? 1ull << order[next] : 0;
+      own->at[own->n++] = 1ull << order[next++];
     }
+  list[PLAN_LANE].n = plan_value_bits(&from, PLAN_LANE);
+  list[PLAN_WARP].n = plan_value_bits(&from, PLAN_WARP);
   LLRT_TRY(vector_lists_value(r->d.tile_bits, from.bits, list, &wanted));
   wanted.word = (uint8_t)bits_min(registers, rows_word_bits(r->d.kernel, tensor));
   return draft_exchange(&r->d, *value, &wanted, value);

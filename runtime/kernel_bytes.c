@@ -15,7 +15,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 40
+#define FORMAT_VERSION 41
 #define CHECKSUM_BYTES 16
 #define SIZE_AT 16       /* where the whole size stands */
 #define MAX_THREADS 1024 /* of a block, on any target */

@@ -217,3 +217,15 @@ Test(dot_pitch, choice) {
   const int picked = plan_pick(&made, &few, UNITS);
   cr_expect_eq(made.variant[picked].launch.workspace.n, 0, "copies for eight rows");
 }
+
+/* Rows of a tile that are not there are filled with zeros, which takes time. */
+Test(dot_pitch, absent_rows) {
+  static const int64_t rows[] = {1, 8, 32};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    plan_shape(rows[i], 4096, 4104);
+    const llrt_tensor shape = {.rank = 3, .shape = {rows[i], 4096, 4104}};
+    const tile_facts *tile = &made.variant[plan_pick(&made, &shape, UNITS)].tile;
+    cr_expect(tile->positions[0] <= 32, "%d rows: a tile of %d x %d", (int)rows[i],
+              tile->positions[0], tile->positions[1]);
+  }
+}

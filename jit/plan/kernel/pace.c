@@ -34,11 +34,18 @@ static int64_t fetch_clocks(const plan_pace *pace, const pace_shape *shape, int6
   return together ? asked / PACE_PART : longest(asked / PACE_PART, own[0] + own[1]);
 }
 
+/* Of a turn, in which rows of A that are not there are filled with zeros in a multiprocessor's
+ * shared memory. What is there arrives meanwhile. */
+static int64_t absent_clocks(const plan_pace *pace, const pace_shape *shape) {
+  return shape->torn[0] ? longest(pace->rows - shape->rows, 0) * pace->absent : 0;
+}
+
 /* Of a turn, with so many blocks beside each other on a multiprocessor, and on PACE_UNITS of them
  * together. */
 static int64_t turn_clocks(const plan_pace *pace, const pace_shape *shape, int64_t beside,
                            int64_t at_once) {
-  int64_t rows = shortest(pace->rows, shape->rows), fetch = fetch_clocks(pace, shape, rows, false),
+  int64_t rows = shortest(pace->rows, shape->rows),
+          fetch = longest(fetch_clocks(pace, shape, rows, false), absent_clocks(pace, shape)),
           together = part_of(times(fetch_clocks(pace, shape, rows, true), at_once), pace->cache,
                              PACE_PART * PACE_PART);
   return longest(longest(longest(pace->busy, fetch) * beside, together), pace->least) + pace->more;

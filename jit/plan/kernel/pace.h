@@ -76,6 +76,8 @@ typedef struct plan_pace {
   int64_t line[2];   /* elements of a line */
   int64_t torn[2];   /* how many times as long rows that begin inside lines are fetched, PACE_PART
                         times: by a multiprocessor, by all together */
+  int64_t absent;    /* of a turn, for each row of A in a tile that is not there, where rows begin
+                        inside lines: it is filled with zeros */
   int64_t copied[2]; /* of an element of A, of B that a stage in front copies: PACE_FINE to the
                         clock, of the device */
   int64_t parts;     /* 1: turns go along experts' positions, of which each expert has its part */

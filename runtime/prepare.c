@@ -62,7 +62,7 @@ void llrt_op_release(llrt_op *op) {
   free(op);
 }
 
-static const plan_launch *decides(const llrt_op *op, int variant) {
+const plan_launch *llrt_op_decides(const llrt_op *op, int variant) {
   const plan_launch *first = &op->variant[variant].launch;
   return plan_launch_decides(first, &op->variant[variant + first->later].launch);
 }
@@ -72,7 +72,7 @@ int llrt_op_pick(const llrt_op *op, const llrt_tensor *first) {
   int64_t least = 0;
   for (int i = 0; i < n; i++) {
     if (op->variant[i].launch.stage > 0) continue;
-    const plan_launch *launch = decides(op, i);
+    const plan_launch *launch = llrt_op_decides(op, i);
     if (!plan_launch_takes(launch, first)) continue;
     if (launch->pace.units == 0) return best < 0 ? i : best;
     int64_t cost = plan_launch_cost(launch, first, op->device->info.compute_units);
@@ -91,7 +91,7 @@ int llrt_op_pick_compiled(const llrt_op *op, const llrt_tensor *first) {
   int n = atomic_load_explicit(&op->n_variants, memory_order_acquire);
   for (int i = 0; i < n; i++) {
     bool begins = op->variant[i].launch.stage == 0;
-    if (begins && plan_launch_takes(decides(op, i), first) && is_loaded(op, i)) return i;
+    if (begins && plan_launch_takes(llrt_op_decides(op, i), first) && is_loaded(op, i)) return i;
   }
   return -1;
 }

@@ -24,7 +24,7 @@ static bool is_joined(const llrt_op *op, int axis) {
 }
 
 static shape_box promised_box(const llrt_op *op) {
-  shape_box box = {.min_elements = 1, .max_elements = 1};
+  shape_box box = {0}; /* elements: compared_box */
   for (int axis = 0; axis < op->set->rank; axis++) {
     box.min[axis] = is_joined(op, axis) ? 0 : 1; /* other empty tensors launch nothing */
     box.max[axis] = INT64_MAX;
@@ -37,6 +37,16 @@ static shape_box promised_box(const llrt_op *op) {
       if (promise->min > box.min[axis]) box.min[axis] = promise->min;
       if (upper_bound(promise->max) < box.max[axis]) box.max[axis] = upper_bound(promise->max);
     }
+  }
+  return box;
+}
+
+/* The box of the shapes that are compared with the launch's range. */
+static shape_box compared_box(const plan_launch *launch, const shape_box *promised, int rank) {
+  shape_box box = *promised;
+  plan_launch_likely(launch, box.min, box.max);
+  box.min_elements = box.max_elements = 1;
+  for (int axis = 0; axis < rank; axis++) {
     box.min_elements = saturating_product(box.min_elements, box.min[axis]);
     box.max_elements = saturating_product(box.max_elements, box.max[axis]);
   }
@@ -114,14 +124,14 @@ static shape_steps steps_of(const llrt_op *op, const shape_box *box) {
   return s;
 }
 
-/* Bit i: shapes that the promises allow take variant i. Of products alone, whose extents say which
- * one; where there are too many shapes, all. */
-static uint64_t wanted_variants(const llrt_op *op, const shape_box *box) {
-  if (op->desc.kind != LLRT_OP_DOT) return UINT64_MAX;
+/* Of products, whose extents say which variant a shape takes. Bit i of *wanted: shapes that the
+ * promises allow take variant i. False: there are too many shapes to go through. */
+static bool find_wanted(const llrt_op *op, const shape_box *box, uint64_t *wanted) {
+  if (op->desc.kind != LLRT_OP_DOT) return false;
   const shape_steps steps = steps_of(op, box);
-  if (steps.all > MOST_SHAPES) return UINT64_MAX;
+  if (steps.all > MOST_SHAPES) return false;
   llrt_tensor first = op->desc.tensors[0];
-  uint64_t wanted = 0;
+  *wanted = 0;
   for (int64_t i = 0; i < steps.all; i++) {
     int64_t rest = i;
     for (int axis = 0; axis < op->set->rank; axis++) {
@@ -129,19 +139,22 @@ static uint64_t wanted_variants(const llrt_op *op, const shape_box *box) {
       rest /= steps.n[axis];
     }
     const int variant = llrt_op_pick(op, &first);
-    if (variant >= 0) wanted |= (uint64_t)1 << variant;
+    if (variant >= 0) *wanted |= (uint64_t)1 << variant;
   }
-  return wanted;
+  return true;
 }
 
+/* Those whose ranges some promised shape lies in, up to one without a pace that takes all, as
+ * llrt_op_pick goes through them. */
 uint64_t llrt_op_promised(const llrt_op *op) {
-  const shape_box box = promised_box(op);
-  const uint64_t wanted = wanted_variants(op, &box);
+  const shape_box promises = promised_box(op);
   uint64_t promised = 0;
+  if (find_wanted(op, &promises, &promised)) return promised;
   for (int i = 0; i < atomic_load(&op->n_variants); i += 1 + op->variant[i].launch.later) {
-    const plan_range *range = &op->variant[i].launch.range;
-    if (range_meets(range, &box, op->set->rank)) promised |= wanted & (uint64_t)1 << i;
-    if (op->variant[i].launch.pace.units == 0 && range_covers(range, &box, op->set->rank)) break;
+    const plan_launch *launch = llrt_op_decides(op, i);
+    const shape_box box = compared_box(launch, &promises, op->set->rank);
+    if (range_meets(&launch->range, &box, op->set->rank)) promised |= (uint64_t)1 << i;
+    if (launch->pace.units == 0 && range_covers(&launch->range, &box, op->set->rank)) break;
   }
   return promised;
 }

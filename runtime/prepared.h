@@ -58,6 +58,9 @@ llrt_op *llrt_op_retain(llrt_op *op);
 /* Unloads and frees with the last reference; NULL is accepted. */
 void llrt_op_release(llrt_op *op);
 
+/* Of the variant that begins with this kernel the recipe whose range and pace count. */
+const plan_launch *llrt_op_decides(const llrt_op *op, int variant);
+
 /* The variant whose range holds the operation's first tensor, or -1 (not planned, or a range that
  * none covers). */
 int llrt_op_pick(const llrt_op *op, const llrt_tensor *first);

@@ -344,6 +344,13 @@ static void fill_params(grouped_run *r) {
   *(r->c->sorted ? &p->experts : &p->ends) = &r->part[LLRT_DOT_ENDS].tensor;
 }
 
+/* The description's axes: experts, rows, columns, K. */
+static void promise_rows(const grouped_case *c, const llrt_op_desc *desc) {
+  const llrt_promise rows = {.min = c->promised[0], .max = c->promised[1]};
+  for (int i = 0; i < 3 && rows.max; i++)
+    if (desc->tensors[i].shape[1] > 1) desc->promises[i].shape[1] = rows;
+}
+
 static llrt_status run_prepared(grouped_run *r, const llrt_tensor *const t[3]) {
   llrt_op_desc *desc = NULL;
   llrt_op *op = NULL, *loaded = NULL;
@@ -352,6 +359,7 @@ static llrt_status run_prepared(grouped_run *r, const llrt_tensor *const t[3]) {
   void *bytes = NULL;
   llrt_status status = llrt_dot_describe(t[0], t[1], t[2], &r->params, &desc);
   if (status == LLRT_OK) status = llrt_op_promise_coarse(desc);
+  if (status == LLRT_OK) promise_rows(r->c, desc);
   if (status == LLRT_OK) status = llrt_op_prepare(r->device, desc, &op);
   if (status == LLRT_OK) status = llrt_op_save(op, NULL, &size);
   if (status == LLRT_OK) bytes = malloc(size);

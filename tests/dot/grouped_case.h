@@ -19,6 +19,7 @@ typedef struct grouped_case {
   bool gather, scatter; /* rows: a, d are indexed; some of d's rows are nobody's */
   bool pointers;        /* rows: b is a list of pointers */
   bool spoilt;          /* ends decrease, are negative, past the last row: nothing may fault */
+  int64_t promised[2];  /* prepared: the least and most rows of all experts; both 0: as it is */
   char storage[3][DOT_STORAGE_TEXT]; /* of a, d, b, by role; "": row_major */
 } grouped_case;
 

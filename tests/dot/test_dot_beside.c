@@ -95,7 +95,7 @@ static llrt_status interpret(const plan_kernel *kernel, int number) {
 }
 
 /* Two kernels of small tiles of each of the first products; of clusters there is each size. */
-Test(dot_beside, interpreted, .timeout = 120) {
+Test(dot_beside, interpreted, .timeout = 600) {
   char why[400];
   for (int i = 0; i < PROBLEMS; i++) {
     int number = 0, sizes = 0;
@@ -248,7 +248,7 @@ static void look_at_teams(void) {
   chosen = has_teams;
 }
 
-Test(dot_teams, interpreted, .init = look_at_teams, .timeout = 120) {
+Test(dot_teams, interpreted, .init = look_at_teams, .timeout = 600) {
   const int i = OF_TEAMS - 1;
   char why[400];
   make_product(i);

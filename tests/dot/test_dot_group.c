@@ -84,7 +84,7 @@ static llrt_status interpret(const plan_kernel *kernel, const dot_problem *probl
   return plan_interpret(kernel, tensors, bindings, desc->n_tensors);
 }
 
-Test(dot_group, interpreted, .timeout = 120) {
+Test(dot_group, interpreted, .timeout = 600) {
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     static dot_bench bench;
     char title[DOT_TITLE_BYTES], why[400];
@@ -100,7 +100,7 @@ Test(dot_group, interpreted, .timeout = 120) {
 }
 
 /* Bands that do not divide the tiles' number. */
-Test(dot_group, bands, .timeout = 120) {
+Test(dot_group, bands, .timeout = 600) {
   static const dot_problem problem = {SHAPE(392, 520, 16), TYPES(BF16, BF16),
                                       LIES("", "col_major")};
   static dot_bench bench;
@@ -115,7 +115,7 @@ Test(dot_group, bands, .timeout = 120) {
 }
 
 /* What a plan must not leave out: the interpreter says so. */
-Test(dot_group, planted, .timeout = 120) {
+Test(dot_group, planted, .timeout = 600) {
   static const struct {
     plan_step_kind kind;
     const char *text;
@@ -194,7 +194,7 @@ Test(dot_group, by_warps) {
 }
 
 /* Every kernel that a shape may take, in one of the problems each. */
-Test(dot_group, tiles, .timeout = 120) {
+Test(dot_group, tiles, .timeout = 600) {
   static const dot_problem shapes[] = {
       {SHAPE(72, 72, 136), TYPES(BF16, BF16), LIES("", "col_major")},
       {SHAPE(24, 200, 72), TYPES(F16, F16)}, /* boxes along n */
@@ -389,7 +389,7 @@ static plan_kernel *plan_copied(dot_bench *bench) {
 
 /* Operands that are no whole pieces along K, or of another type, are copied first: for few rows
  * where weights are many. */
-Test(dot_group, copied, .timeout = 120) {
+Test(dot_group, copied, .timeout = 600) {
   static const struct {
     dot_problem problem;
     int copies, tiles; /* behind each other: operands; beside each other: tiles behind copies */
@@ -458,7 +458,7 @@ Test(dot_group, refused) {
 }
 
 /* Blocks of a cluster share K, whose last turn is part empty, with what stands on sums. */
-Test(dot_group, clusters, .timeout = 120) {
+Test(dot_group, clusters, .timeout = 600) {
   static const dot_problem shared[] = {
       {SHAPE(12, 72, 584), TYPES(BF16, BF16), LIES("", "col_major")},
       {SHAPE(9, 64, 584), TYPES(F16, F16)},

@@ -131,6 +131,39 @@ Test(grouped, many_experts, .timeout = 300) {
   check_many("hip-emu:gfx942");
 }
 
+/* Packed weights whose rows are cast, of more rows an expert than the tiles that cast them have. */
+Test(grouped, many_cast_rows, .timeout = 300) {
+  static const kind cast = {LLRT_E4M3, LLRT_I4, LLRT_BF16, LLRT_F16, 40, 128, 32, .packed = true};
+  opened_device opened = open_device("cuda-emu:sm_90a");
+  for (int prepared = 0; prepared < 2; prepared++) {
+    char why[600] = "";
+    grouped_case c = case_of(&cast, 0);
+    c.experts = 2;
+    c.count[0] = 129, c.count[1] = 64;
+    grouped_result result = grouped_case_run(&c, 3, opened.device, prepared, why, sizeof why);
+    cr_expect_eq(result, GROUPED_RIGHT, "%s: %s", prepared ? "prepared" : "one line", why);
+  }
+  close_device(&opened);
+}
+
+/* So many rows are promised that not each of their numbers is asked which kernel it takes. */
+Test(grouped, many_promised_rows, .timeout = 300) {
+  static const int few[] = {4, 11, 14}; /* numbers of kinds */
+  opened_device opened = open_device("cuda-emu:sm_90a");
+  for (size_t i = 0; i < sizeof few / sizeof *few; i++)
+    for (int rows = 1; rows <= 60; rows = rows * 3 + 2) {
+      char why[600] = "";
+      grouped_case c = case_of(&kinds[few[i]], 0);
+      c.experts = 8;
+      for (int e = 0; e < c.experts; e++) c.count[e] = rows;
+      c.promised[0] = (int64_t)c.experts * rows;
+      c.promised[1] = 20000;
+      grouped_result result = grouped_case_run(&c, 3, opened.device, true, why, sizeof why);
+      cr_expect_eq(result, GROUPED_RIGHT, "kind %d, %d rows an expert: %s", few[i], rows, why);
+    }
+  close_device(&opened);
+}
+
 Test(grouped, spoilt_ends, .timeout = 300) { check_spoilt("host"); }
 Test(grouped, spoilt_ends_sm_90a, .timeout = 300) { check_spoilt("cuda-emu:sm_90a"); }
 Test(grouped, spoilt_ends_gfx942, .timeout = 300) { check_spoilt("hip-emu:gfx942"); }

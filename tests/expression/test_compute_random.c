@@ -50,6 +50,7 @@ static const struct {
     {"cuda-emu:sm_90a", 8650000},
     {"cuda-emu:sm_90a", 8680216},
     {"hip-emu:gfx942", 8900034}, /* slots in a tile of fewer elements than lanes */
+    {"hip-emu:gfx942", 8911312}, /* fma rounded to f16: v_fma_mixlo leaves the upper half */
     /* the reference: */
     {"cuda-emu:sm_80", 500222},  /* abs(-0) */
     {"cuda-emu:sm_90a", 314715}, /* and its reciprocal */

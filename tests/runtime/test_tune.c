@@ -392,7 +392,7 @@ Test(tune, products_of_an_emulated_device) {
   cr_assert_eq(described_promise(&call.desc), LLRT_OK, "%s", llrt_last_error());
   const llrt_op_desc shown = described_as(&call.desc);
   const llrt_prepare_params params = {
-      .tune = LLRT_TUNE_SAME, .most = 3, .user = &t, .on_candidate = note};
+      .tune = LLRT_TUNE_SAME, .most = 3, .seconds = 600, .user = &t, .on_candidate = note};
   cr_assert_eq(llrt_op_prepare_with(at.device, &shown, &params, &op), LLRT_OK, "%s",
                llrt_last_error());
   cr_expect_eq(t.last, LLRT_TUNE_CHOSEN);

@@ -244,13 +244,21 @@ static LLVMValueRef encode_small_integer(emitter *e, const number_format *f, LLV
   return choose(e, nan, same(code, 0), and_(e, code, bits_mask(f->bits)));
 }
 
-/* A product, hidden from a code generator that would join it with its rounding to f16 and lose the
- * sign of a zero. */
+/* Whether it is made by a product or by fma. */
+static bool is_product(LLVMValueRef x) {
+  while (LLVMIsABitCastInst(x)) x = LLVMGetOperand(x, 0);
+  if (!LLVMIsAInstruction(x)) return false;
+  bool call = LLVMGetInstructionOpcode(x) == LLVMCall;
+  const char fma[] = "llvm.fma";
+  return call ? LLVMGetIntrinsicID(LLVMGetCalledValue(x)) == LLVMLookupIntrinsicID(fma, 8)
+              : LLVMGetInstructionOpcode(x) == LLVMFMul;
+}
+
+/* A product, hidden from a code generator that would join it with its rounding to f16 (AMD's
+ * v_fma_mixlo), lose the sign of a zero and take the upper half of the register, which that
+ * instruction leaves as it was, for 0. */
 static LLVMValueRef hide_product(emitter *e, LLVMValueRef x) {
-  LLVMValueRef made = x;
-  while (LLVMIsABitCastInst(made)) made = LLVMGetOperand(made, 0);
-  bool product = LLVMIsAInstruction(made) && LLVMGetInstructionOpcode(made) == LLVMFMul;
-  if (!e->ops->mixes_halves || !product) return x;
+  if (!e->ops->mixes_halves || !is_product(x)) return x;
   return as_f32(e, e->ops->opaque(e, as_i32(e, x)));
 }
 

@@ -20,7 +20,8 @@ const plan_index *plan_slots_of(const plan_kernel *kernel, int tensor) {
 
 uint64_t plan_following_bits(const plan_kernel *kernel, const plan_index *index, int following) {
   const llrt_layout *space = &kernel->space;
-  int digit = plan_lowest_digit(kernel, bits_lowest(index->axes));
+  bool any = following > 0 && index->axes != 0;
+  int digit = any ? plan_lowest_digit(kernel, bits_lowest(index->axes)) : -1;
   uint64_t of_tile = 0, bits = 0;
   if (digit < 0) return 0;
   int first = llrt_layout_out_shift(space, digit);

@@ -513,6 +513,7 @@ bool plan_range_contains(const plan_range *range, int rank, const int64_t *shape
 /* Rows of an expert, of those that have some, half as many again: few have more. */
 static int64_t likely_rows(int64_t experts, int64_t all) {
   int64_t some = experts < all ? experts : all, mean = some > 0 ? bits_ceil_div(all, some) : 0;
+  if (mean > INT64_MAX / 3 * 2) return INT64_MAX;
   return mean > 1 ? mean + mean / 2 : mean;
 }
 
@@ -526,4 +527,10 @@ bool plan_launch_takes(const plan_launch *first, const llrt_tensor *source) {
   one = *source;
   one.shape[1] = likely_rows(source->shape[0], source->shape[1]);
   return plan_range_takes(&first->range, &one);
+}
+
+void plan_launch_likely(const plan_launch *first, int64_t *least, int64_t *most) {
+  if (!is_grouped(first)) return;
+  least[1] = likely_rows(most[0], least[1]);
+  most[1] = likely_rows(least[0], most[1]);
 }

@@ -280,5 +280,8 @@ bool plan_range_takes(const plan_range *range, const llrt_tensor *source);
 /* The same of the variant whose first stage has this recipe. The rows of a grouped product that
  * count are those that an expert is taken to have. */
 bool plan_launch_takes(const plan_launch *first, const llrt_tensor *source);
+/* Of shapes whose extents lie from `least` to `most`: those that plan_launch_takes compares with
+ * the range, between which it is monotonic. */
+void plan_launch_likely(const plan_launch *first, int64_t *least, int64_t *most);
 
 #endif

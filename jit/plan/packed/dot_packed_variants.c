@@ -233,6 +233,12 @@ static const char *not_of_experts(const packed *p, const packed_shape *shape) {
 /* Rows of the shape that a batch-invariant product takes for all. */
 #define INVARIANT_ROWS 64
 
+/* More rows than every limit are the last variant's for any columns, whose blocks take as many as
+ * there are: the shapes without limits may have been left out. `first`: its first kernel. */
+static void open_rows(plan_kernel *first, int axis) {
+  for (int i = 0; i <= first->launch.later; i++) first[i].launch.range.max_extent[axis] = 0;
+}
+
 /* Of those without a pace each serves as many rows, and columns, as it says. Those for few columns
  * are left out where they are not needed, or not to be had, or rows of 8 bits have their own. */
 static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
@@ -243,6 +249,7 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
   const bool invariant = begin.job.desc.dot.batch_invariant;
   int64_t covered = 0; /* rows that the shapes so far take, however many columns there are */
   bool all = false;
+  int last = -1; /* variant for any columns */
   out->n_variants = 0;
   for (int i = 0; i < shapes->n && !all; i++) {
     const packed_shape *shape = &shapes->shape[i];
@@ -274,6 +281,7 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
     if (status == LLRT_UNSUPPORTED && shape->columns) continue; /* there are others */
     LLRT_TRY(status);
     plan_taken(options, kernel + kernels - 1, "%s", what);
+    if (!columns && !is_other(shape)) last = out->n_variants;
     out->n_variants += kernels;
     bool any_columns = is_within(&extents[PACKED_N], columns);
     if (invariant) break;
@@ -286,6 +294,7 @@ static llrt_status plan_shapes(packed *p, const packed_shape_list *shapes,
     }
     if (kernels > 1 && grouped) kernel[1].launch.range = kernel->launch.range; /* which decides */
   }
+  if (!all && last >= 0) open_rows(&out->variant[last], first + PACKED_M);
   return LLRT_OK;
 }
 

@@ -1,23 +1,14 @@
 /* Products whose blocks have tiles beside each other and fetch what they have in common together,
  * and those whose teams take a block's tiles by turns: as plans, interpreted, and on an emulated
  * device. */
-#include "dot_reference.h"
+#include "planned_kernels.h"
 
-#include "jit/interpret/plan_interpret.h"
 #include "jit/plan/check/plan_view.h"
 #include "jit/plan/facts/box.h"
-#include "jit/plan/plan_make.h"
-#include "runtime/described.h"
-#include "runtime/prepared.h"
-#include "tests/open_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#define TYPES(a_, b_) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_}
-#define LIES(a_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_B] = b_}
-#define SHAPE(m_, n_, k_) .m = m_, .n = n_, .k = k_
 
 /* Each with blocks at the edges, some of which have no rows; the first two's walks go through their
  * rings more than once. */
@@ -48,71 +39,25 @@ static bool has_teams(const plan_kernel *kernel) { return kernel->team_bits > 0;
 static const dot_problem *problem = problems;
 static bool (*chosen)(const plan_kernel *kernel) = plan_fetches_together;
 
-static plan made;
-static described_dot call;
-static dot_bench bench;
+static planned_kernels t;
 
-/* Plans product number i on tensors of it, with all candidates. */
-static void plan_product(int i, const llrt_tensor *a, const llrt_tensor *b, const llrt_tensor *d) {
-  const plan_options options = {.wide = true};
-  plan_target target;
-  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
-  cr_assert_eq(described_dot_make(a, b, d, &bench.params, &call), LLRT_OK, "%d: %s", i,
-               llrt_last_error());
-  cr_assert_eq(described_promise(&call.desc), LLRT_OK);
-  cr_assert_eq(plan_make(&call.desc, &target, &options, &made), LLRT_OK, "%d: %s", i,
-               llrt_last_error());
-}
-
-static void make_product(int i) {
-  cr_assert(dot_bench_make(&problem[i], 5 + (uint64_t)i, &bench), "%d: %s", i, llrt_last_error());
-  plan_product(i, &bench.part[LLRT_DOT_A].tensor, &bench.part[LLRT_DOT_B].tensor,
-               &bench.part[LLRT_DOT_D].tensor);
-}
-
-/* The next kernel of the plan from number v on; -1: there is none. */
-static int next_chosen(int v) {
-  while (v < made.n_variants && !chosen(&made.variant[v])) v++;
-  return v < made.n_variants ? v : -1;
-}
-
-static llrt_status interpret(const plan_kernel *kernel, int number) {
-  const op_description *desc = &call.desc;
-  llrt_storage_binding bindings[LLRT_MAX_TENSORS];
-  llrt_tensor tensors[LLRT_MAX_TENSORS];
-  const dot_problem *p = &problem[number];
-  const int n = p->n_batch;
-  for (int i = 0; i < desc->n_tensors; i++) {
-    llrt_tensor *tensor = &tensors[i];
-    *tensor = desc->tensors[i];
-    cr_assert_eq(llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides,
-                                   &bindings[i]),
-                 LLRT_OK, "%s", llrt_last_error());
-    memcpy(tensor->shape, p->batch, (size_t)n * sizeof *tensor->shape);
-    memcpy(&tensor->shape[n], (int64_t[]){p->m, p->n, p->k}, 3 * sizeof(int64_t));
-  }
-  return plan_interpret(kernel, tensors, bindings, desc->n_tensors);
-}
+static void make_product(int i) { planned_kernels_make(&t, &problem[i], 5 + (uint64_t)i); }
+static int next_chosen(int v) { return planned_kernels_next(&t, chosen, v); }
 
 /* Two kernels of small tiles of each of the first products; of clusters there is each size. */
 Test(dot_beside, interpreted, .timeout = 600) {
-  char why[400];
   for (int i = 0; i < PROBLEMS; i++) {
     int number = 0, sizes = 0;
     make_product(i);
     for (int v = next_chosen(0); v >= 0; v = next_chosen(v + 1)) {
-      sizes |= 1 << made.variant[v].cluster_bits;
-      const int *tile = made.variant[v].tile.positions;
+      sizes |= 1 << t.made.variant[v].cluster_bits;
+      const int *tile = t.made.variant[v].tile.positions;
       if (tile[0] != 64 || tile[1] != 64 || number++ > 1 || i > 1) continue;
-      memset(bench.part[LLRT_DOT_D].image, 0xee, 2);
-      cr_assert_eq(interpret(&made.variant[v], i), LLRT_OK, "%d, variant %d: %s", i, v,
-                   llrt_last_error());
-      cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why),
-                "%d, variant %d: %s", i, v, why);
+      planned_kernels_interpret(&t, v);
     }
     cr_expect_eq(sizes, problems[i].type[LLRT_DOT_A] == LLRT_E4M3 ? 6 : 14, "%d: clusters of 2^%d",
                  i, sizes);
-    dot_bench_free(&bench);
+    dot_bench_free(&t.bench);
   }
 }
 
@@ -122,7 +67,7 @@ Test(dot_beside, boxes) {
   int both = 0;
   make_product(0);
   for (int v = next_chosen(0); v >= 0; v = next_chosen(v + 1)) {
-    plan_kernel *kernel = &made.variant[v];
+    plan_kernel *kernel = &t.made.variant[v];
     const tile_facts *tile = &kernel->tile;
     const int common = tile->kind == TILE_SWAPPED ? 0 : 1, parts[2] = {tile->beside, tile->across};
     both += tile->beside > 1 && tile->across > 1;
@@ -144,61 +89,19 @@ Test(dot_beside, boxes) {
       else box->size[1] /= 2;
     }
   }
-  cr_expect_gt(both, 0, "of %d kernels", made.n_variants);
-  dot_bench_free(&bench);
-}
-
-/* ---- on a device ---- */
-
-static llrt_tensor send(llrt_device *device, const dot_part *part) {
-  llrt_tensor sent = part->tensor;
-  sent.device = device;
-  cr_assert_eq(llrt_memory_allocate(device, part->bytes, &sent.data), LLRT_OK);
-  cr_assert_eq(
-      llrt_memory_copy(device, sent.data, part->image, part->bytes, LLRT_COPY_TO_DEVICE, NULL),
-      LLRT_OK);
-  return sent;
-}
-
-static void run_kernel(llrt_device *device, int i, int v, const llrt_tensor *d) {
-  op_description *desc = &call.desc;
-  const dot_part *part = &bench.part[LLRT_DOT_D];
-  storage_set set;
-  llrt_op *op;
-  char why[400];
-  cr_assert_eq(llrt_storage_set_init(desc->tensors, desc->n_tensors, 0, &set), LLRT_OK);
-  cr_assert_eq(llrt_op_make(device, desc, &set, &op), LLRT_OK, "%s", llrt_last_error());
-  cr_assert_eq(llrt_op_build_kernels(op, &made.variant[v], 1), LLRT_OK, "%s", llrt_last_error());
-  cr_assert_eq(
-      llrt_memory_copy(device, d->data, part->image, part->bytes, LLRT_COPY_TO_DEVICE, NULL),
-      LLRT_OK);
-  cr_assert_eq(llrt_op_run(op, NULL, desc->tensors, desc->n_tensors, NULL), LLRT_OK,
-               "%d, variant %d: %s", i, v, llrt_last_error());
-  unsigned char *found = malloc(part->bytes);
-  cr_assert(found);
-  cr_assert_eq(llrt_memory_copy(device, found, d->data, part->bytes, LLRT_COPY_FROM_DEVICE, NULL),
-               LLRT_OK, "%d, variant %d: %s", i, v, llrt_last_error());
-  cr_expect(dot_reference_check(&bench, found, why, sizeof why), "%d, variant %d: %s", i, v, why);
-  free(found);
-  llrt_op_destroy(&op);
+  cr_expect_gt(both, 0, "of %d kernels", t.made.n_variants);
+  dot_bench_free(&t.bench);
 }
 
 /* The emulator tells of a copy to memory that another block has not given free, and of barriers of
  * blocks that have not begun or have ended. */
 static void run_emulated(int i, int step) {
-  opened_device opened = open_device("cuda-emu:sm_90a");
-  llrt_tensor sent[3];
-  static const int role[] = {LLRT_DOT_A, LLRT_DOT_B, LLRT_DOT_D};
   int number = 0;
-  cr_assert(dot_bench_make(&problem[i], 5 + (uint64_t)i, &bench), "%d: %s", i, llrt_last_error());
-  for (int t = 0; t < 3; t++) sent[t] = send(opened.device, &bench.part[role[t]]);
-  plan_product(i, &sent[0], &sent[1], &sent[2]);
+  planned_kernels_open(&t, &problem[i], 5 + (uint64_t)i);
   for (int v = next_chosen(0); v >= 0; v = next_chosen(v + 1))
-    if (number++ % step == i % step) run_kernel(opened.device, i, v, &sent[2]);
+    if (number++ % step == i % step) planned_kernels_run(&t, v);
   cr_expect_gt(number, 0, "%d", i);
-  for (int t = 0; t < 3; t++) llrt_memory_free(opened.device, sent[t].data);
-  dot_bench_free(&bench);
-  close_device(&opened);
+  planned_kernels_close(&t);
 }
 
 Test(dot_beside, emulated, .timeout = 300) {
@@ -214,19 +117,12 @@ Test(dot_beside, fewer, .timeout = 300) {
   cr_assert_geq(file, 0);
   setenv("LLRT_EMU_UNITS", "20", 1);
   setenv("LLRT_EMU_STATS", stats, 1);
-  opened_device opened = open_device("cuda-emu:sm_90a");
-  llrt_tensor sent[3];
-  static const int role[] = {LLRT_DOT_A, LLRT_DOT_B, LLRT_DOT_D};
-  cr_assert(dot_bench_make(&many, 5, &bench), "%s", llrt_last_error());
-  for (int t = 0; t < 3; t++) sent[t] = send(opened.device, &bench.part[role[t]]);
-  plan_product(0, &sent[0], &sent[1], &sent[2]);
+  planned_kernels_open(&t, &many, 5);
   int v = next_chosen(0);
-  while (made.variant[v].cluster_bits != 2 || made.variant[v].tile.positions[1] != 64)
+  while (t.made.variant[v].cluster_bits != 2 || t.made.variant[v].tile.positions[1] != 64)
     v = next_chosen(v + 1);
-  run_kernel(opened.device, 0, v, &sent[2]);
-  for (int t = 0; t < 3; t++) llrt_memory_free(opened.device, sent[t].data);
-  dot_bench_free(&bench);
-  close_device(&opened);
+  planned_kernels_run(&t, v);
+  planned_kernels_close(&t);
   FILE *read = fdopen(file, "r");
   while (fgets(line, sizeof line, read))
     if (strstr(line, "\"blocks\":")) blocks = atoi(strstr(line, "\"blocks\":") + 9);
@@ -250,13 +146,11 @@ static void look_at_teams(void) {
 
 Test(dot_teams, interpreted, .init = look_at_teams, .timeout = 600) {
   const int i = OF_TEAMS - 1;
-  char why[400];
   make_product(i);
   const int v = next_chosen(0);
   cr_assert_geq(v, 0);
-  cr_assert_eq(interpret(&made.variant[v], i), LLRT_OK, "%s", llrt_last_error());
-  cr_expect(dot_reference_check(&bench, bench.part[LLRT_DOT_D].image, why, sizeof why), "%s", why);
-  dot_bench_free(&bench);
+  planned_kernels_interpret(&t, v);
+  dot_bench_free(&t.bench);
 }
 
 /* Twice the warps of a tile and the producers; no registers for more columns; slots that a team
@@ -264,7 +158,7 @@ Test(dot_teams, interpreted, .init = look_at_teams, .timeout = 600) {
 Test(dot_teams, plans, .init = look_at_teams) {
   make_product(0);
   for (int v = next_chosen(0); v >= 0; v = next_chosen(v + 1)) {
-    plan_kernel *kernel = &made.variant[v];
+    plan_kernel *kernel = &t.made.variant[v];
     int at = kernel->n_steps - 1;
     cr_expect_eq(plan_verify(kernel), LLRT_OK, "%s", llrt_last_error());
     cr_expect_eq(kernel->launch.threads, 32 * (2 * 4 + 4), "variant %d", v);
@@ -277,7 +171,7 @@ Test(dot_teams, plans, .init = look_at_teams) {
     cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "variant %d: an index", v);
     kernel->n_indices = 0;
   }
-  dot_bench_free(&bench);
+  dot_bench_free(&t.bench);
 }
 
 /* Rows of D that are no whole pieces of 16 bytes pass shared memory, for which warps wait. */
@@ -286,7 +180,7 @@ Test(dot_teams, none_where_warps_wait, .init = look_at_teams) {
   problem = &odd;
   make_product(0);
   cr_expect_eq(next_chosen(0), -1);
-  dot_bench_free(&bench);
+  dot_bench_free(&t.bench);
 }
 
 Test(dot_teams, emulated, .init = look_at_teams, .timeout = 300) {

@@ -1,24 +1,17 @@
 /* Dots by warpgroups of sm_90a as plans: which kernels multiply so, that their interpretation is
  * right, and that it finds what their roles must not leave out. */
-#include "dot_reference.h"
+#include "planned_kernels.h"
 
-#include "jit/interpret/plan_interpret.h"
 #include "jit/plan/plan_choice.h"
 #include "jit/plan/check/plan_view.h"
-#include "jit/plan/kernel/plan.h"
 #include "jit/plan/plan_make.h"
 #include "jit/plan/types/dot_instruction.h"
-#include "runtime/described.h"
 
 #include <llrt/dot.h>
 #include <llrt/dot_pack.h>
 
 #include <criterion/criterion.h>
 #include <string.h>
-
-#define TYPES(a_, b_) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_}
-#define LIES(a_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_B] = b_}
-#define SHAPE(m_, n_, k_) .m = m_, .n = n_, .k = k_
 
 /* Each with blocks at the edge; the first one's walk goes through its ring more than once. */
 static const dot_problem problems[] = {
@@ -66,25 +59,10 @@ static plan_kernel *plan_group(dot_bench *bench) {
 }
 
 static llrt_status interpret(const plan_kernel *kernel, const dot_problem *problem) {
-  const op_description *desc = &call.desc;
-  int64_t shape[LLRT_MAX_RANK];
-  int n = problem->n_batch;
-  memcpy(shape, problem->batch, (size_t)n * sizeof *shape);
-  memcpy(&shape[n], (int64_t[]){problem->m, problem->n, problem->k}, 3 * sizeof *shape);
-  llrt_storage_binding bindings[LLRT_MAX_TENSORS];
-  llrt_tensor tensors[LLRT_MAX_TENSORS];
-  for (int i = 0; i < desc->n_tensors; i++) {
-    llrt_tensor *tensor = &tensors[i];
-    *tensor = desc->tensors[i];
-    cr_assert_eq(llrt_storage_bind(tensor->storage, tensor->rank, tensor->shape, tensor->strides,
-                                   &bindings[i]),
-                 LLRT_OK, "%s", llrt_last_error());
-    memcpy(tensor->shape, shape, (size_t)(n + 3) * sizeof *shape);
-  }
-  return plan_interpret(kernel, tensors, bindings, desc->n_tensors);
+  return planned_interpret(&call.desc, kernel, problem);
 }
 
-Test(dot_group, interpreted, .timeout = 600) {
+Test(dot_group, interpreted, .timeout = 120) {
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     static dot_bench bench;
     char title[DOT_TITLE_BYTES], why[400];
@@ -100,7 +78,7 @@ Test(dot_group, interpreted, .timeout = 600) {
 }
 
 /* Bands that do not divide the tiles' number. */
-Test(dot_group, bands, .timeout = 600) {
+Test(dot_group, bands, .timeout = 120) {
   static const dot_problem problem = {SHAPE(392, 520, 16), TYPES(BF16, BF16),
                                       LIES("", "col_major")};
   static dot_bench bench;
@@ -115,7 +93,7 @@ Test(dot_group, bands, .timeout = 600) {
 }
 
 /* What a plan must not leave out: the interpreter says so. */
-Test(dot_group, planted, .timeout = 600) {
+Test(dot_group, planted, .timeout = 120) {
   static const struct {
     plan_step_kind kind;
     const char *text;
@@ -245,11 +223,12 @@ static void expect_chosen(const dot_problem *problem, const chosen_row *rows, si
 /* The tile that is done first. */
 Test(dot_group, chosen) {
   static const chosen_row rows[] = {
-      {4096, 8192, 8192, {128, 256}, 1}, {4096, 4096, 4096, {128, 256}, 1},
-      {1024, 5120, 2880, {128, 160}, 1}, {256, 5120, 2880, {128, 80}, 1},
-      {64, 5120, 2880, {64, 48}, 1},     {1, 576, 7168, {16, 64}, 1}, /* in clusters */
-      {64, 1536, 7168, {64, 96}, 1},                                  /* the same */
-      {4096, 32768, 512, {128, 160}, 1},                              /* of teams */
+      {8192, 8192, 8192, {128, 192}, 1}, {4096, 8192, 8192, {128, 256}, 1},
+      {4096, 4096, 4096, {128, 256}, 1}, {1024, 5120, 2880, {128, 160}, 1},
+      {256, 5120, 2880, {128, 80}, 1},   {64, 5120, 2880, {64, 48}, 1},
+      {1, 576, 7168, {16, 64}, 1},       /* in clusters */
+      {64, 1536, 7168, {64, 96}, 1},     /* the same */
+      {4096, 32768, 512, {128, 160}, 1}, /* of teams */
   };
   static const dot_problem problem = {SHAPE(130, 72, 448), TYPES(BF16, BF16),
                                       LIES("", "col_major")};
@@ -258,7 +237,9 @@ Test(dot_group, chosen) {
 
 Test(dot_group, chosen_short) {
   static const dot_problem problem = {SHAPE(72, 48, 384), TYPES(E4M3, E4M3), LIES("", "col_major")};
-  static const chosen_row rows[] = {{1024, 6144, 4096, {128, 192}, 1},
+  static const chosen_row rows[] = {{8192, 8192, 8192, {128, 192}, 1},
+                                    {4096, 4096, 4096, {256, 128}, 1},
+                                    {1024, 6144, 4096, {128, 192}, 1},
                                     {1024, 5120, 2880, {128, 160}, 1},
                                     {1024, 2880, 2880, {128, 192}, 1}};
   expect_chosen(&problem, rows, sizeof rows / sizeof *rows);
@@ -389,7 +370,7 @@ static plan_kernel *plan_copied(dot_bench *bench) {
 
 /* Operands that are no whole pieces along K, or of another type, are copied first: for few rows
  * where weights are many. */
-Test(dot_group, copied, .timeout = 600) {
+Test(dot_group, copied, .timeout = 120) {
   static const struct {
     dot_problem problem;
     int copies, tiles; /* behind each other: operands; beside each other: tiles behind copies */

@@ -1,10 +1,8 @@
 /* Rows that begin inside lines of memory, on sm_90a: warpgroups multiply them as they lie, where
  * pieces of 4 bytes and more divide their pitch, or behind copies; the choice knows what either
  * costs. */
-#include "dot_reference.h"
+#include "planned_kernels.h"
 
-#include "base/status.h"
-#include "jit/interpret/plan_interpret.h"
 #include "jit/plan/check/plan_view.h"
 #include "jit/plan/facts/access.h"
 #include "jit/plan/kernel/plan.h"
@@ -20,9 +18,6 @@
 #include <string.h>
 
 #define UNITS 132
-#define TYPES(a_, b_) .type = {[LLRT_DOT_A] = LLRT_##a_, [LLRT_DOT_B] = LLRT_##b_}
-#define LIES(a_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_B] = b_}
-#define SHAPE(m_, n_, k_) .m = m_, .n = n_, .k = k_
 
 static plan made;
 static described_dot call;
@@ -61,18 +56,6 @@ static int copied_bytes(const plan_kernel *kernel) {
   return least;
 }
 
-static llrt_status interpret(const plan_kernel *first, const dot_problem *problem) {
-  llrt_storage_binding bindings[LLRT_MAX_TENSORS];
-  llrt_tensor tensors[LLRT_MAX_TENSORS];
-  for (int i = 0; i < call.desc.n_tensors; i++) {
-    tensors[i] = call.desc.tensors[i];
-    LLRT_TRY(llrt_storage_bind(tensors[i].storage, tensors[i].rank, tensors[i].shape,
-                               tensors[i].strides, &bindings[i]));
-    memcpy(tensors[i].shape, (int64_t[]){problem->m, problem->n, problem->k}, 3 * sizeof(int64_t));
-  }
-  return plan_interpret(first, tensors, bindings, call.desc.n_tensors);
-}
-
 /* Positions of M and N of a tile. */
 static int results_of(const plan_kernel *kernel) {
   return kernel->tile.positions[0] * kernel->tile.positions[1];
@@ -93,7 +76,8 @@ static void check(dot_bench *bench, const plan_kernel *kernel) {
   char why[400], title[DOT_TITLE_BYTES];
   dot_problem_title(&bench->problem, title, sizeof title);
   memset(bench->part[LLRT_DOT_D].image, 0xee, 2);
-  cr_assert_eq(interpret(kernel, &bench->problem), LLRT_OK, "%s: %s", title, llrt_last_error());
+  cr_assert_eq(planned_interpret(&call.desc, kernel, &bench->problem), LLRT_OK, "%s: %s", title,
+               llrt_last_error());
   cr_expect(dot_reference_check(bench, bench->part[LLRT_DOT_D].image, why, sizeof why), "%s: %s",
             title, why);
 }

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const packed_problem of_260_rows = {
+    260, 144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127), true, 0};
+
 static plan made;
 
 /* Plans what a trial describes for sm_90a. */
@@ -41,14 +44,12 @@ static const plan_kernel *kernel_of(int64_t rows) {
 /* Blocks have fewer rows where a device of 132 multiprocessors has more of them at once then. */
 Test(packed_own, chosen) {
   static packed_trial t;
-  static const packed_problem of = {260,  144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127),
-                                    true, 0};
   static const struct {
     int64_t m, size, rows;
   } rows[] = {{512, 2880, 112},  {1024, 2880, 208}, {2048, 2880, 192}, {4096, 2880, 0},
               {8192, 2880, 208}, {512, 3584, 0},    {512, 4096, 0},    {1024, 4096, 0},
               {1024, 5120, 176}, {1024, 8192, 0},   {4096, 8192, 0},   {1024, 14336, 0}};
-  packed_trial_make(&t, &of);
+  packed_trial_make(&t, &of_260_rows);
   packed_trial_describe(&t);
   make_plan(&t);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -71,10 +72,8 @@ Test(packed_own, chosen) {
  * there is little of. */
 Test(packed_own, copies) {
   static packed_trial t;
-  static const packed_problem of = {260,  144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127),
-                                    true, 0};
   int copies = 0;
-  packed_trial_make(&t, &of);
+  packed_trial_make(&t, &of_260_rows);
   packed_trial_describe(&t);
   make_plan(&t);
   const int scales = dot_tensor(&t.call.desc.dot, LLRT_DOT_SCALE_B);
@@ -95,10 +94,8 @@ Test(packed_own, copies) {
 /* Slots end with blocks' rows: three of 128 positions and 160 rows have room. */
 Test(packed_own, slots) {
   static packed_trial t;
-  static const packed_problem of = {260,  144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127),
-                                    true, 0};
   int longer = 0;
-  packed_trial_make(&t, &of);
+  packed_trial_make(&t, &of_260_rows);
   packed_trial_describe(&t);
   make_plan(&t);
   for (int v = 0; v < made.n_variants; v++) {
@@ -120,13 +117,11 @@ Test(packed_own, slots) {
 /* 32 rows of few columns are multiplied in clusters that share K. */
 Test(packed_own, few_rows) {
   static packed_trial t;
-  static const packed_problem of = {260,  144, 512, LLRT_BF16, LLRT_BF16, false, MXFP4(124, 127),
-                                    true, 0};
   static const struct {
     int64_t m, size;
     int columns, cluster;
   } rows[] = {{32, 2880, 64, 2}, {32, 4096, 64, 2}, {32, 8192, 64, 1}};
-  packed_trial_make(&t, &of);
+  packed_trial_make(&t, &of_260_rows);
   packed_trial_describe(&t);
   make_plan(&t);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -2,6 +2,7 @@
  * Private to jit/plan.
  *
  *   rows_tile.c    digits -> the work tile, who holds which of its bits
+ *   rows_sizes.c   how wide accesses are, how many warps a row has, how it is walked
  *   rows_access.c  values from tensors and into them
  *   rows_pads.c    what lies beyond a shape in a padded output
  *   rows_slots.c   slots that an index chooses, side by side in memory

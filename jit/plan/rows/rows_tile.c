@@ -4,7 +4,7 @@
  * The lowest registers are an access's vector of the tensor that is largest and widest, lanes are
  * what follows there in memory, then registers and warps take the rest of a row. How a row lies
  * follows from its own axes' digits and types, never from how many rows there are. */
-#include "jit/plan/rows/rows.h"
+#include "jit/plan/rows/rows_sizes.h"
 
 #include "base/bits.h"
 #include "base/status.h"
@@ -15,21 +15,9 @@
 /* log2 elements of a thread at most, and where the next row is loaded meanwhile. */
 #define MOST_BITS 6
 #define MOST_TURN_BITS 5
-/* Bits of an access of resident rows at least; how many of the elements that are worked on, one in
- * so many of the others, may lie beyond a row's end. */
-#define LEAST_ACCESS_BITS 64
-#define MOST_WASTE_DIVISOR 10
-/* Of a thread, if accesses are to be wide in rows of fewer warps. */
-#define MOST_ELEMENTS 48
-/* Rows that are not aligned: bits of a word, and log2 words of a thread that lie in rows one after
- * the other, between which nothing is stored by halves. */
-#define WORD_BITS 32
-#define LEAST_RUN_BITS 3
+/* Rows that are not aligned: log2 words of a thread that lie in rows one after the other, between
+ * which nothing is stored by halves. */
 #define RUN_BITS 2
-/* Of what a block of several keeps of a row one in so many more are read again. */
-#define KEPT_SHARE 4
-/* Tensors of a row that a block with as many threads as there may be walks. */
-#define LIGHT_INPUTS 2
 /* log2 positions, at most, of an axis of which a thread has all. */
 #define MOST_FLIPPED_BITS 1
 /* log2 warps, at most, beside each other in slots that fill a sector. */
@@ -41,18 +29,6 @@
 #define HOST_MOST_BITS 4
 /* The same where something is scanned along them, for which rows are not walked. */
 #define HOST_SCAN_BITS 7
-
-typedef struct tiler {
-  rows *r;
-  draft *d;
-  int anchor;                          /* the tensor whose memory orders the tile */
-  uint64_t reduced, used;              /* draft bits */
-  int n_sorted, sorted[LLRT_MAX_BITS]; /* bits in the anchor's order */
-  int n[3], at[3][LLRT_MAX_BITS];      /* bits of registers, lanes, warps */
-  int vector, fewer; /* GPUs: log2 elements of the anchor's accesses, and by how many times fewer
-                        warps a row has than it could */
-  bool odd;          /* accesses are narrower because rows are not aligned */
-} tiler;
 
 /* ---- the order ---- */
 
@@ -68,7 +44,7 @@ static int find_anchor(const rows *r) {
 }
 
 /* Where a bit moves the anchor's address; what does not move it comes last. */
-static int memory_order(const tiler *w, int bit) {
+static int memory_order(const rows_tiler *w, int bit) {
   const draft *d = w->d;
   int i = draft_digit_of(d, bit);
   const plan_digit_side *side = &d->kernel->digit[i].side[w->anchor];
@@ -78,7 +54,7 @@ static int memory_order(const tiler *w, int bit) {
   return 64 * (1 + bits_max(d->side[i][w->anchor].order, 0)) + bit - d->first[i];
 }
 
-static void sort_bits(tiler *w) {
+static void sort_bits(rows_tiler *w) {
   for (int z = 0; z < w->d->n_bits; z++) {
     int at = w->n_sorted++;
     for (; at > 0 && memory_order(w, w->sorted[at - 1]) > memory_order(w, z); at--)
@@ -98,19 +74,19 @@ static uint64_t bits_of_axes(const draft *d, uint32_t axes) {
 /* ---- placing ---- */
 
 /* Of a digit with an upper part the tile has its lowest bits. */
-static bool may_follow(const tiler *w, int bit) {
+static bool may_follow(const rows_tiler *w, int bit) {
   int i = draft_digit_of(w->d, bit);
   uint64_t below = bits_mask(bit) & ~bits_mask(w->d->first[i]);
   return !w->d->kernel->digit[i].rest || (below & ~w->used) == 0;
 }
 
-static void place(tiler *w, plan_dim dim, int bit) {
+static void place(rows_tiler *w, plan_dim dim, int bit) {
   w->at[dim][w->n[dim]++] = bit;
   w->used |= 1ull << bit;
 }
 
 /* Bits of `allowed` in the anchor's order until the dim has `wanted`. */
-static void fill(tiler *w, plan_dim dim, int wanted, uint64_t allowed) {
+static void fill(rows_tiler *w, plan_dim dim, int wanted, uint64_t allowed) {
   bool more = true;
   while (more && w->n[dim] < wanted) {
     more = false;
@@ -125,7 +101,7 @@ static void fill(tiler *w, plan_dim dim, int wanted, uint64_t allowed) {
 
 /* The bit that moves tensor t's address by so many elements, if none has it yet; -1: there is none.
  */
-static int bit_of_step(const tiler *w, int t, uint64_t step) {
+static int bit_of_step(const rows_tiler *w, int t, uint64_t step) {
   for (int z = 0; z < w->d->n_bits; z++)
     if (w->d->column[t][z] == step && may_follow(w, z) && !(w->used >> z & 1) &&
         w->d->kernel->digit[draft_digit_of(w->d, z)].side[t].kind == PLAN_COLUMNS)
@@ -134,7 +110,7 @@ static int bit_of_step(const tiler *w, int t, uint64_t step) {
 }
 
 /* The bits that move the anchor's address by 1, 2, 4, … */
-static void place_vector(tiler *w, plan_dim dim, int wanted) {
+static void place_vector(rows_tiler *w, plan_dim dim, int wanted) {
   for (int j = 0; j < wanted; j++) {
     int found = bit_of_step(w, w->anchor, 1ull << j);
     if (found < 0) return;
@@ -144,7 +120,7 @@ static void place_vector(tiler *w, plan_dim dim, int wanted) {
 
 /* A thread has all positions of a short axis along which something is taken backwards: that then is
  * the same registers in another order (rows_flip.c). */
-static void place_flipped(tiler *w) {
+static void place_flipped(rows_tiler *w) {
   const expr_program *program = w->r->program;
   uint16_t flipped = 0;
   for (int t = 0; t < program->n_tensors; t++) flipped |= program->tensor[t].flipped;
@@ -157,7 +133,7 @@ static void place_flipped(tiler *w) {
 }
 
 /* A thread has both elements of a byte of every tensor. */
-static void place_nibbles(tiler *w) {
+static void place_nibbles(rows_tiler *w) {
   for (int t = 0; t < w->d->kernel->n_tensors; t++) {
     int found = w->d->kernel->tensor_bits[t] < 8 ? bit_of_step(w, t, 1) : -1;
     if (found >= 0) place(w, PLAN_REGISTER, found);
@@ -166,7 +142,7 @@ static void place_nibbles(tiler *w) {
 
 /* A thread has whole words of outputs of which bits are permuted, on the host neighbouring lanes
  * what a lane's register does not hold. What is below in a digit with an upper part comes along. */
-static void place_words(tiler *w) {
+static void place_words(rows_tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   for (int t = 0; t < kernel->n_tensors; t++) {
     int word = w->r->program->tensor[t].words ? rows_word_bits(kernel, t) : 0;
@@ -182,158 +158,10 @@ static void place_words(tiler *w) {
   }
 }
 
-/* Instructions that an element of a node takes, about. */
-static int weight_of(int op) {
-  switch (op) {
-  case EXPR_LOG:
-  case EXPR_LOG2:
-  case EXPR_SIN:
-  case EXPR_COS:
-  case EXPR_TANH:
-  case EXPR_ERF:
-  case EXPR_GELU: return 40;
-  case EXPR_EXP:
-  case EXPR_EXP2:
-  case EXPR_SIGMOID:
-  case EXPR_SILU: return 25;
-  case EXPR_DIVIDE: return 10;
-  default: return 1;
-  }
-}
-
-/* By how many times fewer elements, as a logarithm, a thread has where each takes many
- * instructions: a kernel's code, and so the time until it is compiled, is as long as a thread's
- * elements together.
- */
-static int fewer_elements(const rows *r) {
-  const expr_program *program = r->program;
-  int weight = 0;
-  for (int i = 0; i < program->n_nodes; i++)
-    if (program->node[i].axes & program->reduced) weight += weight_of(program->node[i].op);
-  return weight > 80 ? 2 : 0;
-}
-
-/* log2 warps of a row of 2^bits elements beyond its lanes': what its registers leave. Warps come
- * before registers, so that registers which lie beyond the end of a row do so in all of them, and
- * take no work. */
-static int row_warps(const tiler *w, int bits) {
-  const plan_target *target = &w->d->kernel->target;
-  int fewer = fewer_elements(w->r);
-  int whole = bits_log2(PLAN_MOST_THREADS) - target->lane_bits;
-  int most = w->r->turns ? whole : bits_min(target->warp_bits + fewer, whole);
-  if (w->r->clusters) most = whole + target->cluster_bits;
-  return bits_max(0, bits_min(bits - (target->tuning->rows_row_bits - fewer), most));
-}
-
-/* Elements of a row of one known axis that is one digit; 0: it is none. */
-static int64_t known_row(const tiler *w) {
-  const plan_kernel *kernel = w->d->kernel;
-  int axis, digits = 0;
-  if (bits_count(w->r->program->reduced) != 1) return 0;
-  axis = bits_lowest(w->r->program->reduced);
-  for (int i = 0; i < kernel->n_digits; i++) digits += kernel->digit[i].axis == axis;
-  if (digits != 1) return 0;
-  return w->d->shape[axis].known < 0 ? 0 : w->d->shape[axis].known;
-}
-
-/* Whether few of the elements that are worked on lie beyond the end of a row, in registers that are
- * the same in all of so many threads; *elements: of a thread. */
-static bool wastes_little(int64_t row, int vector, int thread_bits, int64_t *elements) {
-  int64_t at_once = 1ll << (vector + thread_bits);
-  int64_t worked_on = (row + at_once - 1) / at_once * at_once;
-  *elements = worked_on >> thread_bits;
-  return worked_on * MOST_WASTE_DIVISOR <= row * (MOST_WASTE_DIVISOR + 1);
-}
-
-/* Of resident rows: w->vector so that little is wasted; rather than narrower accesses half the
- * warps, w->fewer, whose threads have twice the elements. */
-static void choose_resident(tiler *w) {
-  const plan_kernel *kernel = w->d->kernel;
-  int lanes = kernel->target.lane_bits, bits = bits_count(w->reduced);
-  int64_t row = known_row(w), elements;
-  int least = bits_log2(bits_max(LEAST_ACCESS_BITS / kernel->tensor_bits[w->anchor], 1));
-  int warps = row_warps(w, bits - lanes);
-  if (row == 0 || bits < lanes + w->vector) return;
-  for (; w->vector > least; w->vector--) {
-    if (wastes_little(row, w->vector, lanes + warps, &elements)) return;
-    w->fewer = warps > 0 && wastes_little(row, w->vector, lanes + warps - 1, &elements) &&
-               elements <= MOST_ELEMENTS;
-    if (w->fewer) return;
-  }
-}
-
-/* log2 elements, at most `most`, by which rows lie apart, wherever the first one begins. */
-static int row_alignment(const tiler *w, int most) {
-  const plan_kernel *kernel = w->d->kernel;
-  int align = most;
-  for (int i = 0; i < kernel->n_digits; i++)
-    if (kernel->digit[i].axis >= 0 && kernel->digit[i].side[w->anchor].kind == PLAN_STRIDE)
-      align = bits_min(align, w->d->side[i][w->anchor].align);
-  return align;
-}
-
-/* Whether accesses of 2^vector elements are not aligned in all rows. */
-static bool is_odd(const tiler *w, int vector) { return row_alignment(w, vector) < vector; }
-
-/* Whether all tensors of which rows have parts are of 16 or 32 bits. */
-static bool have_words(const tiler *w) {
-  const expr_program *program = w->r->program;
-  bool have = true;
-  for (int t = 0; t < program->n_tensors; t++) {
-    int bits = w->d->kernel->tensor_bits[t];
-    if (program->tensor[t].axes & program->reduced) have &= bits == 16 || bits == 32;
-  }
-  return have;
-}
-
-/* log2 elements of accesses where those of 2^widest are not aligned in all rows: a word, or what
- * all rows are aligned to. Lanes beside each other then have words beside each other, and what lies
- * across two of them is shifted once, not for each access and each end of it. */
-static int odd_vector(const tiler *w, int widest) {
-  int bits = w->d->kernel->tensor_bits[w->anchor];
-  const plan_target *target = &w->d->kernel->target;
-  bool long_rows = bits_count(w->reduced) >= target->lane_bits + LEAST_RUN_BITS;
-  if (bits > WORD_BITS || target->access_align_bytes <= 1 || !long_rows || !is_odd(w, widest) ||
-      !have_words(w))
-    return widest;
-  return bits_max(row_alignment(w, widest), bits_log2(WORD_BITS / bits));
-}
-
-static int count_inputs(const rows *r) {
-  int n = 0;
-  for (int t = 0; t < r->program->n_tensors; t++) n += !r->program->tensor[t].output;
-  return n;
-}
-
-/* How rows are walked: log2 elements of a thread in a turn and warps of a block; r->walk_blocks.
- *
- * In blocks of a multiprocessor that has room for several, one loads while others work; they have
- * few registers, and so half the elements. Where they cannot keep most of the row, which several
- * walks want, one block keeps as much as it can. Rows that are not aligned want more registers for
- * each element: of these a thread has half as many, and a block that is alone twice the warps. So
- * has one of a row whose elements, and one weight's at most, the registers of so many threads hold:
- * of its warps more work while others wait. */
-static void choose_walk(tiler *w, int *bits, int *warps) {
-  const plan_tuning *tuning = w->d->kernel->target.tuning;
-  int tensors, shared = rows_shared_bits(w->r, &tensors), blocks = tuning->rows_walk_blocks;
-  int64_t bytes = known_row(w) * shared / 8;
-  bool odd = is_odd(w, w->vector);
-  *bits = tuning->rows_walk_bits - odd;
-  *warps = tuning->rows_walk_warp_bits;
-  w->r->walk_blocks = 0;
-  if (!w->r->may_keep || blocks == 0 || bytes == 0) return;
-  int64_t room = rows_room(w->r, blocks);
-  bool most = tensors == 1 && bytes <= room + room / KEPT_SHARE;
-  bool light = odd || (tensors == 1 && count_inputs(w->r) <= LIGHT_INPUTS);
-  w->r->walk_blocks = most ? blocks : 1;
-  if (most || light) *bits = tuning->rows_walk_bits - 1;
-  if (!most) *warps += light;
-}
-
 /* The bit that moves the coordinate along an axis by so much, if none has it yet; -1: there is
  * none.
  */
-static int bit_of_position(const tiler *w, int axis, int64_t step) {
+static int bit_of_position(const rows_tiler *w, int axis, int64_t step) {
   for (int z = 0; z < w->d->n_bits; z++) {
     const plan_digit *digit = &w->d->kernel->digit[draft_digit_of(w->d, z)];
     int at = z - w->d->first[draft_digit_of(w->d, z)];
@@ -344,7 +172,7 @@ static int bit_of_position(const tiler *w, int axis, int64_t step) {
 }
 
 /* Positions whose slots fill sectors of outputs' memory, until the dim has `most` bits. */
-static void place_slots(tiler *w, plan_dim dim, int most) {
+static void place_slots(rows_tiler *w, plan_dim dim, int most) {
   for (int t = 0; t < w->d->kernel->n_tensors; t++) {
     int axis = 0, n = rows_slots(w->r, t, &axis);
     for (int j = 0; j < n && w->n[dim] < most; j++) {
@@ -364,7 +192,7 @@ static bool has_slots(const rows *r) {
 /* Lanes take what follows in memory. Where a row lies in pieces of whole lines beside those of
  * other rows, they take more of its pieces before others' elements: a block then has one row, and a
  * multiprocessor room for several. */
-static void fill_lanes(tiler *w) {
+static void fill_lanes(rows_tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   uint64_t all = bits_mask(w->d->n_bits);
   int line = bits_log2(LINE_BITS / kernel->tensor_bits[w->anchor]) - w->vector;
@@ -378,7 +206,7 @@ static void fill_lanes(tiler *w) {
   fill(w, PLAN_LANE, kernel->lane_bits, all);
 }
 
-static void gpu_roles(tiler *w) {
+static void gpu_roles(rows_tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   const plan_tuning *tuning = kernel->target.tuning;
   uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
@@ -390,12 +218,12 @@ static void gpu_roles(tiler *w) {
   if (w->r->resident) {
     if (w->odd) fill(w, PLAN_REGISTER, w->vector + RUN_BITS, w->reduced);
     int bits = bits_count(w->reduced & ~w->used) + w->n[PLAN_REGISTER];
-    fill(w, PLAN_WARP, row_warps(w, bits) - w->fewer, w->reduced);
+    fill(w, PLAN_WARP, rows_row_warps(w, bits) - w->fewer, w->reduced);
     fill(w, PLAN_REGISTER, w->r->turns ? MOST_TURN_BITS : MOST_BITS, w->reduced);
     if (w->n[PLAN_WARP] == 0) place_slots(w, PLAN_WARP, MOST_SLOT_WARP_BITS);
   } else {
     int bits, warps;
-    choose_walk(w, &bits, &warps);
+    rows_choose_walk(w, &bits, &warps);
     fill(w, PLAN_REGISTER, bits, w->reduced);
     fill(w, PLAN_WARP, warps - w->fewer, w->reduced);
   }
@@ -403,7 +231,7 @@ static void gpu_roles(tiler *w) {
     /* What is the same for several rows of a thread is loaded once for them. */
     bool shares = w->r->resident && rows_count_weights(w->r) > 0;
     fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);
-    fill(w, PLAN_REGISTER, tuning->rows_thread_bits + shares - fewer_elements(w->r), kept);
+    fill(w, PLAN_REGISTER, tuning->rows_thread_bits + shares - rows_fewer_elements(w->r), kept);
     return;
   }
   /* Of one tensor a thread takes twice as many elements, whose accesses are as much under way as
@@ -419,7 +247,7 @@ bool rows_have_scans(const expr_program *program) {
   return has;
 }
 
-static void host_roles(tiler *w) {
+static void host_roles(rows_tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   uint64_t all = bits_mask(w->d->n_bits), kept = all & ~w->reduced;
   place_nibbles(w);
@@ -433,7 +261,7 @@ static void host_roles(tiler *w) {
 /* ---- the tile ---- */
 
 /* Appends the placed bits of `which`: warps, lanes, registers, each by position along its axis. */
-static void append(tiler *w, uint64_t which, int place_of[LLRT_MAX_BITS]) {
+static void append(rows_tiler *w, uint64_t which, int place_of[LLRT_MAX_BITS]) {
   draft *d = w->d;
   for (int dim = PLAN_WARP; dim >= PLAN_REGISTER; dim--)
     for (int z = 0; z < d->n_bits; z++)
@@ -445,7 +273,7 @@ static void append(tiler *w, uint64_t which, int place_of[LLRT_MAX_BITS]) {
 }
 
 /* Tile bit `at` of an axis, which draft bit z is, among the axis's others by its positions. */
-static void put_along(tiler *w, int axis, int z, int at, int64_t weight[LLRT_MAX_BITS]) {
+static void put_along(rows_tiler *w, int axis, int z, int at, int64_t weight[LLRT_MAX_BITS]) {
   plan_order *along = &w->r->along[axis];
   int i = draft_digit_of(w->d, z), to = along->n++;
   weight[at] = w->d->kernel->digit[i].step << (z - w->d->first[i]);
@@ -454,7 +282,7 @@ static void put_along(tiler *w, int axis, int z, int at, int64_t weight[LLRT_MAX
   along->bit[to] = (uint8_t)at;
 }
 
-static void fill_tile(tiler *w) {
+static void fill_tile(rows_tiler *w) {
   rows *r = w->r;
   draft *d = w->d;
   int place_of[LLRT_MAX_BITS];
@@ -481,19 +309,19 @@ static void fill_tile(tiler *w) {
   }
 }
 
-static int count_in(const tiler *w, plan_dim dim, uint64_t bits);
+static int count_in(const rows_tiler *w, plan_dim dim, uint64_t bits);
 
 /* Elements of a thread that lie before the end of a row of known length: those behind lie behind it
  * in all threads alike, in registers that take no work. */
-static int used_elements(const tiler *w) {
+static int used_elements(const rows_tiler *w) {
   int own = count_in(w, PLAN_REGISTER, w->reduced), others = w->n[PLAN_REGISTER] - own;
   int apart = bits_max(own - w->vector, 0);
-  int64_t all = 1ll << bits_count(w->reduced), at_once = all >> apart, row = known_row(w);
+  int64_t all = 1ll << bits_count(w->reduced), at_once = all >> apart, row = rows_known_row(w);
   int64_t pieces = row > 0 ? (row + at_once - 1) / at_once : 1ll << apart;
   return (int)(pieces << (own - apart + others));
 }
 
-static int count_in(const tiler *w, plan_dim dim, uint64_t bits) {
+static int count_in(const rows_tiler *w, plan_dim dim, uint64_t bits) {
   int n = 0;
   for (int i = 0; i < w->n[dim]; i++) n += (int)(bits >> w->at[dim][i] & 1);
   return n;
@@ -502,7 +330,7 @@ static int count_in(const tiler *w, plan_dim dim, uint64_t bits) {
 /* Whether what a thread reads of all warps, where one is joined with the others, is a value: each
  * warp's is in registers what is kept there, and lanes that hold copies share the warps
  * (jit/plan/block/reduce_block.c). */
-static bool joins_fit(const tiler *w) {
+static bool joins_fit(const rows_tiler *w) {
   const rows *r = w->r;
   uint64_t all = bits_mask(w->d->n_bits), smaller = 0;
   for (int g = 0; g < r->n_groups; g++) {
@@ -516,14 +344,14 @@ static bool joins_fit(const tiler *w) {
 }
 
 /* How far along its axis draft bit z is. */
-static int64_t weight_along(const tiler *w, int z) {
+static int64_t weight_along(const rows_tiler *w, int z) {
   int digit = draft_digit_of(w->d, z);
   return w->d->kernel->digit[digit].step << (z - w->d->first[digit]);
 }
 
 /* The same of what a scan's warps read of each other (jit/plan/block/scan.c): their totals, of
  * which a thread has one for each register but those below the first warp along the axis. */
-static bool scan_fits(const tiler *w, int axis) {
+static bool scan_fits(const rows_tiler *w, int axis) {
   uint64_t own = bits_of_axes(w->d, 1u << axis);
   int64_t first_warp = INT64_MAX;
   int totals = w->n[PLAN_REGISTER];
@@ -537,7 +365,7 @@ static bool scan_fits(const tiler *w, int axis) {
   return totals + count_in(w, PLAN_WARP, own) <= PLAN_VALUE_BITS;
 }
 
-static bool scans_fit(const tiler *w) {
+static bool scans_fit(const rows_tiler *w) {
   const expr_program *program = w->r->program;
   bool fit = true;
   for (int i = 0; i < program->n_nodes; i++)
@@ -547,13 +375,13 @@ static bool scans_fit(const tiler *w) {
 }
 
 /* Accesses as wide, and then as many warps to a row, as its joins have room for. */
-static void fitting_gpu_roles(tiler *w) {
+static void fitting_gpu_roles(rows_tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   int widest = bits_log2(kernel->target.access_bytes * 8 / kernel->tensor_bits[w->anchor]);
   w->vector = bits_min(widest, 3);
-  w->odd = odd_vector(w, w->vector) < w->vector;
-  if (w->odd) w->vector = odd_vector(w, w->vector);
-  else if (w->r->resident) choose_resident(w);
+  w->odd = rows_odd_vector(w, w->vector) < w->vector;
+  if (w->odd) w->vector = rows_odd_vector(w, w->vector);
+  else if (w->r->resident) rows_choose_resident(w);
   gpu_roles(w);
   while (!(joins_fit(w) && scans_fit(w)) &&
          (w->vector > 0 || count_in(w, PLAN_WARP, w->reduced) > 0)) {
@@ -569,7 +397,7 @@ static void fitting_gpu_roles(tiler *w) {
  * multiprocessor, whose memory would wait while all of them are worked on. Several tensors bring
  * enough to work on meanwhile, and their next rows take the registers of blocks. Groups along
  * several axes lie in pieces of memory, which blocks beside each other had better read at once. */
-static bool turns_are_worth(const tiler *w) {
+static bool turns_are_worth(const rows_tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   int least = kernel->target.tuning->rows_turn_warp_bits;
   int warps = count_in(w, PLAN_WARP, w->reduced);
@@ -580,12 +408,12 @@ static bool turns_are_worth(const tiler *w) {
 /* Whether blocks of a cluster take less time than one that walks: several tensors' rows, none of
  * them aligned, do not stay in shared memory beside each other, and are loaded by narrow accesses.
  */
-static bool clusters_are_worth(const tiler *w) {
-  return rows_loaded_first(w->r, NULL) > 1 && is_odd(w, w->vector);
+static bool clusters_are_worth(const rows_tiler *w) {
+  return rows_loaded_first(w->r, NULL) > 1 && rows_are_odd(w, w->vector);
 }
 
 /* log2 blocks of a cluster that share the warps of a tile. */
-static int cluster_bits(const tiler *w) {
+static int cluster_bits(const rows_tiler *w) {
   const plan_target *target = &w->d->kernel->target;
   int beyond = w->n[PLAN_WARP] - target->tuning->rows_cluster_warp_bits;
   return bits_max(bits_min(beyond, target->cluster_bits), 0);
@@ -593,7 +421,7 @@ static int cluster_bits(const tiler *w) {
 
 llrt_status rows_tile(rows *r, bool *fits) {
   draft *d = &r->d;
-  tiler w = {.r = r, .d = d, .anchor = find_anchor(r)};
+  rows_tiler w = {.r = r, .d = d, .anchor = find_anchor(r)};
   w.reduced = bits_of_axes(d, r->program->reduced);
   *fits = true;
   for (int i = 0; i < d->kernel->n_digits; i++) {

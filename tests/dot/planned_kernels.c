@@ -2,9 +2,18 @@
 
 #include "jit/interpret/plan_interpret.h"
 #include "jit/plan/plan_make.h"
+#include "jit/plan/types/dot_instruction.h"
 #include "runtime/prepared.h"
 
 #include <stdlib.h>
+
+bool planned_by_warpgroups(const plan_kernel *kernel) {
+  bool group = false;
+  for (int i = 0; i < kernel->n_steps; i++)
+    group |= kernel->step[i].kind == PLAN_DOT &&
+             dot_instruction_at(kernel->step[i].instruction)->family == DOT_WGMMA;
+  return group;
+}
 
 llrt_status planned_interpret(const op_description *desc, const plan_kernel *kernel,
                               const dot_problem *problem) {

@@ -14,6 +14,9 @@
 #define LIES(a_, b_) .storage = {[LLRT_DOT_A] = a_, [LLRT_DOT_B] = b_}
 #define SHAPE(m_, n_, k_) .m = m_, .n = n_, .k = k_
 
+/* Whether warpgroups multiply in it. */
+bool planned_by_warpgroups(const plan_kernel *kernel);
+
 /* A kernel of a described product, on the extents of the problem. */
 llrt_status planned_interpret(const op_description *desc, const plan_kernel *kernel,
                               const dot_problem *problem);

@@ -5,7 +5,6 @@
 #include "jit/plan/plan_choice.h"
 #include "jit/plan/check/plan_view.h"
 #include "jit/plan/plan_make.h"
-#include "jit/plan/types/dot_instruction.h"
 
 #include <llrt/dot.h>
 #include <llrt/dot_pack.h>
@@ -26,14 +25,6 @@ static const dot_problem problems[] = {
 static plan made;
 static described_dot call;
 
-static bool is_group(const plan_kernel *kernel) {
-  bool group = false;
-  for (int i = 0; i < kernel->n_steps; i++)
-    group |= kernel->step[i].kind == PLAN_DOT &&
-             dot_instruction_at(kernel->step[i].instruction)->family == DOT_WGMMA;
-  return group;
-}
-
 /* Plans the bench's product; wide: with all candidates. */
 static void plan_bench(dot_bench *bench, bool wide) {
   const plan_options options = {.wide = wide};
@@ -52,7 +43,7 @@ static void plan_bench(dot_bench *bench, bool wide) {
 static plan_kernel *plan_group(dot_bench *bench) {
   plan_bench(bench, false);
   for (int i = 0; i < made.n_variants; i++)
-    if (is_group(&made.variant[i]) && made.variant[i].launch.later == 0 &&
+    if (planned_by_warpgroups(&made.variant[i]) && made.variant[i].launch.later == 0 &&
         made.variant[i].launch.stage == 0)
       return &made.variant[i];
   return NULL;
@@ -184,8 +175,9 @@ Test(dot_group, tiles, .timeout = 600) {
     cr_assert(plan_group(&bench), "%zu", i);
     size_t number = 0;
     for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
-      const int multiplies = v + (is_group(&made.variant[v]) ? 0 : made.variant[v].launch.later);
-      cr_assert(is_group(&made.variant[multiplies]), "%zu: variant %d", i, v);
+      const int multiplies =
+          v + (planned_by_warpgroups(&made.variant[v]) ? 0 : made.variant[v].launch.later);
+      cr_assert(planned_by_warpgroups(&made.variant[multiplies]), "%zu: variant %d", i, v);
       if (number++ % (sizeof shapes / sizeof *shapes) != i) continue;
       memset(bench.part[LLRT_DOT_D].image, 0xee, 2);
       cr_assert_eq(interpret(&made.variant[v], &shapes[i]), LLRT_OK, "%zu, variant %d: %s", i, v,
@@ -352,7 +344,7 @@ static plan_kernel *copied_from(int i) {
   for (; i < made.n_variants; i++) {
     plan_kernel *kernel = &made.variant[i];
     int last = i + kernel->launch.later;
-    if (kernel->launch.stage == 0 && last > i && is_group(&made.variant[last]) &&
+    if (kernel->launch.stage == 0 && last > i && planned_by_warpgroups(&made.variant[last]) &&
         made.variant[last].walk.split < 0)
       return kernel;
   }
@@ -501,7 +493,7 @@ Test(dot_group, gathered) {
     for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
       const plan_launch *first = &made.variant[v].launch,
                         *last = &made.variant[v + first->later].launch;
-      cr_expect(is_group(&made.variant[v + first->later]) && last->pace.units > 0);
+      cr_expect(planned_by_warpgroups(&made.variant[v + first->later]) && last->pace.units > 0);
       cr_expect_eq(last->n_boxes, 2 - (gathers && first->later == 0), "variant %d", v);
       cr_expect_eq(plan_launch_decides(first, last), last, "variant %d", v);
       if (first->later) cr_expect(last->range.max_extent[1] <= 64 && last->range.max_extent[1] > 0);

@@ -8,7 +8,6 @@
 #include "jit/plan/kernel/plan.h"
 #include "jit/plan/plan_choice.h"
 #include "jit/plan/plan_make.h"
-#include "jit/plan/types/dot_instruction.h"
 #include "runtime/described.h"
 
 #include <llrt/dot.h>
@@ -37,13 +36,6 @@ static void plan_bench(dot_bench *bench) {
   plan_for_gpu();
 }
 
-static bool is_group(const plan_kernel *kernel) {
-  for (int i = 0; i < kernel->n_steps; i++)
-    if (kernel->step[i].kind == PLAN_DOT)
-      return dot_instruction_at(kernel->step[i].instruction)->family == DOT_WGMMA;
-  return false;
-}
-
 /* Bytes of the narrowest copy of a turn; 0: boxes copy all. */
 static int copied_bytes(const plan_kernel *kernel) {
   int least = 0;
@@ -66,7 +58,8 @@ static plan_kernel *least_of(int stages) {
   plan_kernel *least = NULL;
   for (int i = 0; i < made.n_variants; i += 1 + made.variant[i].launch.later) {
     plan_kernel *first = &made.variant[i], *last = first + first->launch.later;
-    if (first->launch.later != stages || !is_group(last) || last->walk.split >= 0) continue;
+    if (first->launch.later != stages || !planned_by_warpgroups(last) || last->walk.split >= 0)
+      continue;
     if (!least || results_of(first) < results_of(least)) least = first;
   }
   return least;
@@ -168,7 +161,7 @@ Test(dot_pitch, one_row, .timeout = 60) {
 static int count_copied(void) {
   int copied = 0;
   for (int i = 0; i < made.n_variants; i += 1 + made.variant[i].launch.later)
-    copied += is_group(&made.variant[i + made.variant[i].launch.later]) &&
+    copied += planned_by_warpgroups(&made.variant[i + made.variant[i].launch.later]) &&
               made.variant[i].launch.later > 0;
   return copied;
 }

@@ -343,6 +343,7 @@ void harness_record(harness *h, const char *name, const char *fields_format, ...
   if (!beside) llrt_text_fini(&h->tuned);
   if (!beside) llrt_text_init(&h->tuned);
   fputc('}', h->json);
+  fflush(h->json); /* what a stopped run has measured is kept */
 }
 
 uint64_t harness_mix(uint64_t x) {

@@ -111,6 +111,12 @@ const compute_form compute_forms[] = {
      {1, 32},
      "",
      NULL},
+    {"mxfp4",
+     "(x[m (g j:32)]) -> (q[m (g j)]: e2m1, s[m g]: e8m0) "
+     "{ s = e8m0(max(abs(x), j) * (1 / 6), round=up); q = x / s }",
+     {1, 32},
+     "",
+     NULL},
     {"row_sum", "(x[t n]) -> (s[t]) { s = sum(x, n) }", {1, 1}, "", NULL},
     {"row_max", "(x[t n]) -> (s[t]) { s = max(x, n) }", {1, 1}, "", NULL},
     {"clamped_gate",

@@ -13,6 +13,12 @@ static const compute_place nhd[] = {{"kc", NHD, 0}, {"vc", NHD, 0}, {NULL, NULL,
 static const compute_place hnd[] = {{"kc", HND, 0}, {"vc", HND, 0}, {NULL, NULL, 0}};
 static const compute_place vllm_k[] = {{"kc", VLLM_K, 0}, {"vc", HND, 0}, {NULL, NULL, 0}};
 static const compute_place vllm_kv[] = {{"kc", VLLM_K, 0}, {"vc", VLLM_V, 0}, {NULL, NULL, 0}};
+static const compute_place nhd_apart[] = {
+    {"kc", NHD, COMPUTE_APART}, {"vc", NHD, COMPUTE_APART}, {NULL, NULL, 0}};
+static const compute_place hnd_apart[] = {
+    {"kc", HND, COMPUTE_APART}, {"vc", HND, COMPUTE_APART}, {NULL, NULL, 0}};
+static const compute_place vllm_k_apart[] = {
+    {"kc", VLLM_K, COMPUTE_APART}, {"vc", HND, COMPUTE_APART}, {NULL, NULL, 0}};
 static const compute_place vllm_kv_apart[] = {
     {"kc", VLLM_K, COMPUTE_APART}, {"vc", VLLM_V, COMPUTE_APART}, {NULL, NULL, 0}};
 static const compute_place vllm_kv_odd[] = {{"kc", VLLM_K, 5}, {"vc", VLLM_V, 5}, {NULL, NULL, 0}};
@@ -131,6 +137,9 @@ const compute_form compute_forms[] = {
     {"append_vllm_k", APPEND, {1, 6144}, "cs", vllm_k},
     {"append_vllm_kv", APPEND, {1, 6144}, "cs", vllm_kv},
     {"append_vllm_kv_odd", APPEND, {1, 6144}, "cs", vllm_kv_odd},
+    {"append_nhd_apart", APPEND, {1, 6144}, "cs", nhd_apart},
+    {"append_hnd_apart", APPEND, {1, 6144}, "cs", hnd_apart},
+    {"append_vllm_k_apart", APPEND, {1, 6144}, "cs", vllm_k_apart},
     {"append_vllm_kv_apart", APPEND, {1, 6144}, "cs", vllm_kv_apart},
     {"bias_cast", "(x[t n], b[n]) -> (y[t n]: bf16) { y = x + b }", {1, 1}, "x", NULL},
 };
@@ -146,8 +155,11 @@ const compute_shape compute_shapes[] = {
     {LLRT_BF16, 1, 16384, false},     {LLRT_BF16, 16, 7168, false},
     {LLRT_BF16, 128, 4096, false},    {LLRT_BF16, 1000, 2880, false},
     {LLRT_F32, 4096, 4096, false},    {LLRT_F32, 4096, 5000, false},
-    {LLRT_BF16, 64, 6144, true},      {LLRT_BF16, 8192, 6144, true},
-    {LLRT_BF16, 32768, 6144, true},
+    {LLRT_BF16, 1, 6144, true},       {LLRT_BF16, 8, 6144, true},
+    {LLRT_BF16, 32, 6144, true},      {LLRT_BF16, 64, 6144, true},
+    {LLRT_BF16, 128, 6144, true},     {LLRT_BF16, 256, 6144, true},
+    {LLRT_BF16, 512, 6144, true},     {LLRT_BF16, 1024, 6144, true},
+    {LLRT_BF16, 8192, 6144, true},    {LLRT_BF16, 32768, 6144, true},
 };
 const int compute_shapes_count = sizeof compute_shapes / sizeof *compute_shapes;
 

@@ -169,6 +169,9 @@ static void print_range(const plan_range *range, llrt_text *text) {
     if (range->min_extent[a])
       llrt_text_add(text, ", n%d >= %lld%s", a, (long long)range->min_extent[a],
                     range->or_empty >> a & 1 ? " or 0" : "");
+  for (int a = 0; a < LLRT_MAX_RANK; a++)
+    if (range->max_extent[a])
+      llrt_text_add(text, ", n%d <= %lld", a, (long long)range->max_extent[a]);
   if (range->min_elements)
     llrt_text_add(text, ", elements >= %lld", (long long)range->min_elements);
   if (range->min_along)

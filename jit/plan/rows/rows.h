@@ -17,6 +17,7 @@
  *   rows_apart.c   outputs that are stored before rows are joined
  *   rows_registers.c  blocks that a multiprocessor has registers for
  *   rows_kernel.c  the kernel
+ *   rows_few.c     appends of few positions
  *   rows_parts.c   one for each part of the program */
 #ifndef LLRT_JIT_PLAN_ROWS_ROWS_H
 #define LLRT_JIT_PLAN_ROWS_ROWS_H
@@ -38,6 +39,7 @@ typedef struct rows {
   bool turns;    /* resident: blocks stay and take rows by turns, of which the next is loaded while
                     one is worked on */
   bool clusters; /* resident: blocks of a cluster share a row, if it is too long for one */
+  bool few;      /* rows_few's kernel */
   bool may_keep; /* walked: what several walks want may stay in shared memory */
   int walk_blocks; /* walked: blocks of a multiprocessor that share its memory and registers; 0: as
                       many as there is room for */
@@ -62,10 +64,10 @@ typedef struct rows {
 llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
                            const plan_options *options, plan *out);
 
-/* How a kernel is made: may_stay: its blocks may take rows by turns; half: which elements it stores
- * of bytes that no thread has whole (plan_kernel.stored_half). */
+/* How a kernel is made: may_stay: its blocks may take rows by turns; few: for few rows (rows_few);
+ * half: which elements it stores of bytes that no thread has whole (plan_kernel.stored_half). */
 typedef struct rows_way {
-  bool may_stay;
+  bool may_stay, few;
   uint8_t half;
 } rows_way;
 
@@ -158,6 +160,9 @@ bool rows_stores_slots(const rows *r, int tensor, int value);
 llrt_status rows_store_slots(rows *r, int tensor, int value);
 /* rows_access.c: stores a value of the tensor's elements as blocks at the edge do. */
 llrt_status rows_store_at_edge(rows *r, int tensor, int value);
+
+/* rows_few.c: whether there is a variant for few positions of an axis, and its range. */
+bool rows_few(const op_description *desc, const plan_target *target, plan_range *range);
 
 /* rows_reduce.c: whether the kernel's tile may overhang the axis. */
 bool rows_overhang(const rows *r, int axis);

@@ -185,12 +185,14 @@ static bool differs_by_block(const rows *r, int number) {
 /* In the walk that step `walk` opens, if there is one, loads run a turn ahead. What differs from
  * row to row comes first, so that all of it is under way together; what is the same for all of
  * them, and likely near, only when it is wanted, so that it takes no registers of blocks that wait.
+ * Where few rows come nothing is near, and registers are there.
  */
 static llrt_status load_inputs(rows *r, int walk) {
   int node[PROGRAM_MAX_NODES], n = rows_loaded_first(r, node);
   for (int i = 0; i < n; i++) LLRT_TRY(rows_fetch(r, node[i]));
   for (int i = 0; i < r->program->n_nodes && walk < 0; i++)
-    if (differs_by_block(r, i)) LLRT_TRY(rows_fetch(r, i));
+    if (differs_by_block(r, i) || (r->few && r->resident && rows_is_loaded(r, i)))
+      LLRT_TRY(rows_fetch(r, i));
   if (walk >= 0) rows_load_early(r, walk);
   return LLRT_OK;
 }
@@ -335,6 +337,7 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
     r->turns = ways[i].turns;
     r->clusters = ways[i].clusters;
     r->may_keep = ways[i].keeps;
+    r->few = way.few;
     r->half = way.half;
     for (int k = 0; k < PROGRAM_MAX_NODES; k++) r->value[k] = r->loaded[k] = r->kept[k] = ROWS_NONE;
     rows_end_scans(r);

@@ -51,22 +51,24 @@ static llrt_status check_reports(const op_description *desc, const program_parts
 /* The kernel of a part, or where no thread has whole bytes of 4-bit outputs two, which store one
  * half of each. *n: how many. */
 static llrt_status make_part(const op_description *own, const plan_target *target,
-                             const plan_options *options, bool may_stay, plan *out, int *n) {
+                             const plan_options *options, rows_way way, plan *out, int *n) {
   plan_kernel *kernel;
   bool halves;
   *n = 1;
   LLRT_TRY(stages_next(out, &kernel));
-  llrt_status status =
-      rows_make_kernel(own, target, options, (rows_way){may_stay, 0}, kernel, &halves);
+  llrt_status status = rows_make_kernel(own, target, options, way, kernel, &halves);
   if (!halves) return status;
   *n = 2;
-  LLRT_TRY(rows_make_kernel(own, target, options, (rows_way){may_stay, 1}, kernel, &halves));
+  way.half = 1;
+  LLRT_TRY(rows_make_kernel(own, target, options, way, kernel, &halves));
   LLRT_TRY(stages_next(out, &kernel));
-  return rows_make_kernel(own, target, options, (rows_way){false, 2}, kernel, &halves);
+  way.may_stay = false;
+  way.half = 2;
+  return rows_make_kernel(own, target, options, way, kernel, &halves);
 }
 
 static llrt_status make_parts(const op_description *desc, const plan_target *target,
-                              const plan_options *options, const program_parts *parts,
+                              const plan_options *options, const program_parts *parts, bool few,
                               op_description *own, plan *out) {
   int8_t tensor[PROGRAM_MAX_TENSORS] = {0};
   LLRT_TRY(check_reports(desc, parts));
@@ -74,7 +76,8 @@ static llrt_status make_parts(const op_description *desc, const plan_target *tar
     int first = out->n_variants, n;
     take_part(desc, parts, p, own, tensor);
     /* a launch shares the turns of its first kernel's blocks alone */
-    LLRT_TRY(make_part(own, target, options, p == 0, out, &n));
+    const rows_way way = {.may_stay = p == 0, .few = few};
+    LLRT_TRY(make_part(own, target, options, way, out, &n));
     for (int k = first; k < first + n; k++) {
       stages_view_all(desc, &out->variant[k], own->n_tensors);
       for (int t = 0; t < own->n_tensors; t++)
@@ -84,21 +87,35 @@ static llrt_status make_parts(const op_description *desc, const plan_target *tar
   return LLRT_OK;
 }
 
-llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
-                           const plan_options *options, plan *out) {
+/* All kernels of a variant. */
+static llrt_status make_variant(const op_description *desc, const plan_target *target,
+                                const plan_options *options, bool few, plan *out) {
   program_parts parts;
-  out->n_variants = 0;
   program_find_parts(&desc->program, &parts);
   if (parts.n <= 1) {
     int kernels;
-    LLRT_TRY(make_part(desc, target, options, true, out, &kernels)); /* says what outputs lack */
-  } else {
-    op_description *own = memory_new(sizeof *own);
-    if (!own) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
-    llrt_status status = make_parts(desc, target, options, &parts, own, out);
-    free(own);
-    LLRT_TRY(status);
+    const rows_way way = {.may_stay = true, .few = few};
+    return make_part(desc, target, options, way, out, &kernels); /* says what outputs lack */
   }
-  stages_close(out, 0, (plan_range){.min_elements = 0});
+  op_description *own = memory_new(sizeof *own);
+  if (!own) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  llrt_status status = make_parts(desc, target, options, &parts, few, own, out);
+  free(own);
+  return status;
+}
+
+llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
+                           const plan_options *options, plan *out) {
+  plan_range range;
+  int holds = rows_few(desc, target, &range) ? stages_range_holds(desc, &range) : 0, first;
+  out->n_variants = 0;
+  if (holds > 0) {
+    LLRT_TRY(make_variant(desc, target, options, true, out));
+    stages_close(out, 0, holds == 2 ? (plan_range){.min_elements = 0} : range);
+  }
+  if (holds == 2) return LLRT_OK;
+  first = out->n_variants;
+  LLRT_TRY(make_variant(desc, target, options, false, out));
+  stages_close(out, first, (plan_range){.min_elements = 0});
   return LLRT_OK;
 }

@@ -70,7 +70,7 @@ int rows_blocks_of_unit(rows *r) {
   if (r->program->reduced) wanted = threads_of_unit(r);
   int blocks = (wanted + (1 << thread_bits) - 1) >> thread_bits;
   if (!r->resident && !kernel->target.simd_lanes) return r->walk_blocks;
-  if (!r->resident || r->turns || scans_in_warp(r)) return 0;
+  if (!r->resident || r->turns || r->few || scans_in_warp(r)) return 0;
   while (blocks > 1 && !have_registers(r, blocks)) blocks--;
   return blocks;
 }

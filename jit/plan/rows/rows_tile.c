@@ -229,7 +229,7 @@ static void gpu_roles(rows_tiler *w) {
   }
   if (w->reduced) {
     /* What is the same for several rows of a thread is loaded once for them. */
-    bool shares = w->r->resident && rows_count_weights(w->r) > 0;
+    bool shares = w->r->resident && rows_count_weights(w->r) > 0 && !w->r->few;
     fill(w, PLAN_WARP, tuning->rows_warp_bits, kept);
     fill(w, PLAN_REGISTER, tuning->rows_thread_bits + shares - rows_fewer_elements(w->r), kept);
     return;

@@ -15,7 +15,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 41
+#define FORMAT_VERSION 42
 #define CHECKSUM_BYTES 16
 #define SIZE_AT 16       /* where the whole size stands */
 #define MAX_THREADS 1024 /* of a block, on any target */
@@ -29,7 +29,7 @@ _Static_assert(sizeof(plan_launch) ==
                    8 + 16 * PLAN_MAX_ARGS + 16 * PLAN_MAX_GRID + 48 +
                        16 /* alpha and beta: the description's */ + sizeof(plan_range) +
                        sizeof(plan_pace) + sizeof(plan_walk) + sizeof(plan_view) +
-                       sizeof(plan_workspace) + 4 + sizeof(plan_box) * PLAN_MAX_BOXES,
+                       sizeof(plan_workspace) + 12 + sizeof(plan_box) * PLAN_MAX_BOXES,
                "plan_launch changed");
 _Static_assert(sizeof(plan_box) == 8 + 16 * 2 * PLAN_BOX_RANK, "plan_box changed");
 _Static_assert(sizeof(plan_range) == 16 * LLRT_MAX_RANK + 56, "plan_range changed");
@@ -131,6 +131,7 @@ static void put_launch(llrt_text *out, const plan_launch *launch) {
   for (int i = 0; i < launch->n_boxes; i++) put_box(out, &launch->box[i]);
   put(out, launch->stage);
   put(out, launch->later);
+  put(out, launch->beside);
   for (int axis = 0; axis < LLRT_MAX_RANK; axis++) {
     put(out, launch->range.min_extent[axis]);
     put(out, launch->range.max_extent[axis]);
@@ -382,6 +383,7 @@ static void get_grid(reader *in, plan_launch *launch) {
   get_boxes(in, launch);
   launch->stage = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
   launch->later = get_within(in, 0, PLAN_MAX_VARIANTS - 1);
+  launch->beside = get_within(in, 0, 1);
 }
 
 /* Bytes with a zero behind them; *code NULL: none, or no memory for *size. */
@@ -466,6 +468,7 @@ static bool stages_follow(const kernel_image *image) {
   int regions = 0;
   for (int i = 0, stage = 0; i < image->n_variants; i++) {
     const plan_launch *launch = &image->variant[i].launch;
+    if (launch->beside && stage == 0) return false;
     if (launch->stage != stage || i + launch->later >= image->n_variants) return false;
     if (stage > 0 && image->variant[i - 1].launch.later != launch->later + 1) return false;
     if (stage == 0) regions = launch->workspace.n;

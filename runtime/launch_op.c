@@ -17,8 +17,10 @@ static llrt_status share_by_values(const plan_launch *recipe, const plan_run *ru
   return LLRT_OK;
 }
 
+/* *launched: whether stages before it were; then whether this one was, too. A stage beside others
+ * waits at its end alone, and so begins early behind those alone. */
 static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *run, int32_t room,
-                                void *stream) {
+                                void *stream, bool *launched) {
   const plan_launch *recipe = &op->variant[kernel].launch;
   uint64_t args[PLAN_MAX_ARGS];
   int64_t blocks;
@@ -28,7 +30,8 @@ static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *r
   if (recipe->cluster > 0) most -= most % recipe->cluster;
   if (most > 0 && blocks > most) blocks = most;
   const backend_module *module = atomic_load_explicit(&op->module[kernel], memory_order_acquire);
-  backend_launch launch = {.early = op->device->target.facts.early_launches,
+  bool may_begin = !recipe->beside || *launched;
+  backend_launch launch = {.early = op->device->target.facts.early_launches && may_begin,
                            .stays = recipe->rounds > 0 && recipe->dealt == 0,
                            .blocks = blocks,
                            .threads = recipe->threads,
@@ -39,6 +42,7 @@ static llrt_status launch_stage(const llrt_op *op, int kernel, const plan_run *r
                            .n_boxes = recipe->n_boxes,
                            .boxes = recipe->box};
   if (recipe->value_bytes > 0) LLRT_TRY(share_by_values(recipe, run, &launch));
+  *launched = true;
   return op->device->backend->launch(op->device, module, &launch, stream);
 }
 
@@ -77,8 +81,9 @@ static llrt_status pin_captured(const llrt_op *op, void *stream) {
 
 static llrt_status launch_each(const llrt_op *op, int variant, const plan_run *run, int32_t room,
                                void *stream) {
+  bool launched = false;
   for (int i = 0; i <= op->variant[variant].launch.later; i++)
-    LLRT_TRY(launch_stage(op, variant + i, run, room, stream));
+    LLRT_TRY(launch_stage(op, variant + i, run, room, stream, &launched));
   return LLRT_OK;
 }
 

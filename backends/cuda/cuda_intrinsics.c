@@ -59,15 +59,23 @@ static void annotate_blocks(emitter *e) {
   if (blocks > 0) annotate(e, "minctasm", blocks);
 }
 
+static void wait_for_launches(emitter *e) {
+  nvptx_assemble(e, NVPTX_TOGETHER, "griddepcontrol.wait;", "~{memory}", NULL, NULL, 0);
+}
+
 /* Launches overlap (backend_launch.early): here a kernel waits until all before it on the stream is
  * done and its stores seen. A stage with others behind it then lets their blocks start when all of
  * its own have; a last one does not, because what is launched behind it may read early what it
- * writes, and because it gains nothing. Addresses that loads without a place in the order of memory
- * accesses use (load_if) come from behind the wait. */
+ * writes, and because it gains nothing. A stage beside those before it begins when these have
+ * waited and started: all before them is done, and the fence forgets what this multiprocessor's L1
+ * had of it. It waits for them at its end, so that what is behind it on the stream waits for all of
+ * them. Addresses that loads without a place in the order of memory accesses use (load_if) come
+ * from behind the wait. */
 static void meet_launches(emitter *e) {
   const plan_launch *launch = &e->kernel->launch;
   if (!e->kernel->target.facts.early_launches) return;
-  nvptx_assemble(e, NVPTX_TOGETHER, "griddepcontrol.wait;", "~{memory}", NULL, NULL, 0);
+  if (launch->beside) e->ops->fence(e);
+  else wait_for_launches(e);
   bool pinned = launch->stage > 0 || e->kernel->n_indices > 0;
   for (int i = 0; pinned && i < launch->n_args; i++) e->args[i] = e->ops->opaque(e, e->args[i]);
   if (launch->later > 0)
@@ -96,6 +104,12 @@ static void declare_boxes(emitter *e) {
                               LLVMMDNodeInContext2(e->context, numbers, (size_t)launch->n_boxes)};
   LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, fields, 3);
   LLVMAddNamedMetadataOperand(e->module, "nvvm.annotations", LLVMMetadataAsValue(e->context, node));
+}
+
+static void nvptx_end(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  if (kernel->launch.beside && kernel->target.facts.early_launches) wait_for_launches(e);
+  emit_gpu_end(e);
 }
 
 static void nvptx_begin(emitter *e) {
@@ -362,7 +376,7 @@ static LLVMValueRef nvptx_unit_share(emitter *e, LLVMValueRef x, float factor, f
 
 const emit_target_ops emit_ops_nvptx = {
     .begin = nvptx_begin,
-    .end = emit_gpu_end,
+    .end = nvptx_end,
     .shared = nvptx_shared,
     .global = emit_gpu_global,
     .barrier = nvptx_barrier,

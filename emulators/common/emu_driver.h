@@ -101,6 +101,10 @@ typedef struct emu_launch {
 
 void emu_launch_release(emu_launch *launch);
 
+/* While a kernel runs: what its stream keeps of the kernels in front of it for those behind it, by
+ * `free`, until something else runs there. NULL: it runs in a graph. */
+void **emu_front(void);
+
 /* Queues it; the caller's hold stays the caller's. */
 int emu_queue_launch(emu_stream *stream, emu_launch *launch);
 int emu_queue_call(emu_stream *stream, void (*call)(void *), void *user);

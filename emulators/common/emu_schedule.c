@@ -61,11 +61,24 @@ static bool is_book_keeping(emu_work_kind kind) {
          kind == EMU_WORK_NOTHING;
 }
 
+static _Thread_local void **front; /* emu_front */
+
+void **emu_front(void) { return front; }
+
+/* Whatever is no kernel begins when all in front of it has ended. */
+static void set_front(emu_stream *stream, emu_work_kind kind) {
+  front = kind == EMU_WORK_KERNEL ? &stream->front : NULL;
+  if (front) return;
+  free(stream->front);
+  stream->front = NULL;
+}
+
 /* Runs work of a stream that nobody else runs; gives up the lock for it. */
 static int run_work(emu_stream *stream, emu_work *work, uint64_t number, char *trouble) {
   emu_context *context = stream->context;
   bool skipped = context->failure && !is_book_keeping(work->kind);
   stream->busy = true;
+  set_front(stream, work->kind);
   emu_unlock();
   int result = skipped ? 0 : emu_work_run(context, work, trouble, TROUBLE_BYTES);
   emu_work_drop(work);

@@ -127,6 +127,7 @@ struct emu_stream {
   uint64_t needed;     /* EMU_CROSSED: what somebody waits for */
   emu_capture *capture;
   emu_tips tips;
+  void *front; /* emu_front */
 };
 
 struct emu_context {

@@ -18,7 +18,9 @@ emu_stream *emu_stream_make(emu_context *context, unsigned flags) {
 }
 
 void emu_stream_drop(emu_stream *stream) {
-  if (--stream->holders == 0) free(stream);
+  if (--stream->holders > 0) return;
+  free(stream->front);
+  free(stream);
 }
 
 void emu_stream_unlink(emu_stream *stream) {

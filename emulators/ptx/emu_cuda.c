@@ -430,6 +430,27 @@ static void rest(void *context, int polls) {
   emu_run_rest(polls);
 }
 
+/* Of a kernel that may run beside those in front of it, or let those behind it start: what is known
+ * of the former, and where it is noted what it touches. false: no memory. */
+static bool begin_front(cuda_launch *launch, ptx_front **touched) {
+  ptx_grid *grid = &launch->grid;
+  void **kept = emu_front();
+  bool lets = kept && ptx_kernel_lets_start(launch->function->kernel);
+  grid->front = kept && grid->programmatic ? *kept : NULL;
+  grid->may_be_beside = !kept && grid->programmatic;
+  grid->touched = lets ? touched : NULL;
+  if (lets) *touched = grid->front ? ptx_front_copy(grid->front) : ptx_front_new();
+  return !lets || *touched;
+}
+
+static void end_front(cuda_launch *launch, ptx_front *touched) {
+  void **kept = emu_front();
+  launch->grid.front = NULL;
+  if (!kept) return;
+  free(*kept);
+  *kept = touched;
+}
+
 static int run_launch(emu_launch *base, char *trouble, size_t size) {
   cuda_launch *launch = (cuda_launch *)base;
   const ptx_system system = {.user = base->context, .find = find_peer, .rest = rest};
@@ -440,7 +461,10 @@ static int run_launch(emu_launch *base, char *trouble, size_t size) {
   }
   launch->grid.memory = emu_context_memory(base->context);
   launch->grid.system = &system;
+  ptx_front *touched = NULL;
+  if (!begin_front(launch, &touched)) return EMU_OUT_OF_MEMORY;
   bool done = ptx_launch(launch->function->kernel, &launch->grid, &last_counters, &fault);
+  end_front(launch, touched);
   append_statistics(&last_counters);
   if (done) return 0;
   emu_fault_print(&fault, trouble, size);

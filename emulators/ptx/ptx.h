@@ -6,6 +6,7 @@
 #include "emulators/common/emu_counters.h"
 #include "emulators/common/emu_fault.h"
 #include "emulators/common/emu_memory.h"
+#include "emulators/ptx/ptx_front.h"
 
 typedef struct ptx_module ptx_module;
 typedef struct ptx_kernel ptx_kernel;
@@ -26,6 +27,9 @@ const ptx_kernel *ptx_module_kernel(const ptx_module *module, const char *name);
 uint32_t ptx_kernel_shared_limit(const ptx_kernel *kernel);
 bool ptx_kernel_allow_shared(ptx_kernel *kernel, uint32_t bytes);
 
+/* Whether grids of the kernel may let those behind them start. */
+bool ptx_kernel_lets_start(const ptx_kernel *kernel);
+
 /* Where each of the kernel's parameters lies among them all, and its bytes; *total is the bytes of
  * all. The number of parameters. */
 #define PTX_MAX_PARAMS 272
@@ -45,8 +49,12 @@ typedef struct ptx_grid {
   const ptx_system *system; /* NULL: the device is alone */
   uint32_t blocks, threads; /* > 0; along x */
   uint32_t cluster;         /* blocks of a cluster, which divide `blocks`; 0: 1 */
-  bool programmatic; /* launched while the grid before it ends: what touches global memory has
-                        waited */
+  bool programmatic;      /* launched while the grid before it ends: what touches global memory has
+                             waited, or meets nothing that the grids in `front` have touched, and waits
+                             before it ends */
+  bool may_be_beside;     /* `front` is not known: it is taken to meet nothing */
+  const ptx_front *front; /* NULL: none in front may be run beside */
+  ptx_front **touched;    /* where it is noted what the grid touches; NULL: nowhere */
   bool apart;    /* lanes that a branch parted stay so until they are synchronised; else they join
                     where    they come to the same instruction, as compilers mostly make them */
   bool reversed; /* clusters run from the last one down */

@@ -10,7 +10,28 @@ static bool run_branch(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t 
   return true;
 }
 
+/* Whether grids in front may still run: the grid's own end says that theirs has come. */
+static bool is_beside(const ptx_run *run) { return run->grid->front || run->grid->may_be_beside; }
+
+bool ptx_may_touch(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane, uint64_t address,
+                   int bytes, bool write) {
+  const ptx_grid *grid = run->grid;
+  bool waited = warp->waited >> lane & 1;
+  if (!waited && !is_beside(run))
+    return ptx_fault_at(run, warp, op, lane, address, EMU_RACE,
+                        "global memory before griddepcontrol.wait");
+  if (!waited && grid->front && ptx_front_meets(grid->front, address, bytes, write))
+    return ptx_fault_at(run, warp, op, lane, address, EMU_RACE,
+                        "what the grid in front touches, before griddepcontrol.wait");
+  if (grid->touched && !ptx_front_add(grid->touched, address, bytes, write))
+    return ptx_fault_at(run, warp, op, lane, address, EMU_LIMIT, "no memory for what is touched");
+  return true;
+}
+
 static bool run_exit(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  if (is_beside(run) && mask & ~warp->waited)
+    return ptx_fault(run, warp, op, __builtin_ctz(mask & ~warp->waited), EMU_RACE,
+                     "ends without griddepcontrol.wait");
   warp->alive &= ~mask;
   warp->active &= ~mask;
   if (!warp->alive || warp->active || ptx_run_others(run, warp)) return true;

@@ -142,6 +142,13 @@ static bool end_phase(ptx_run *run, bool *moved) {
   return true;
 }
 
+bool ptx_kernel_lets_start(const ptx_kernel *kernel) {
+  bool lets = false;
+  for (int i = 0; i < kernel->n_ops; i++)
+    lets |= strncmp(kernel->op[i].form->syntax, "griddepcontrol launch", 21) == 0;
+  return lets;
+}
+
 bool ptx_block_ended(const ptx_run *run) {
   for (int i = 0; i < run->n_warps; i++) {
     if (run->warp[i].alive) return false;

@@ -72,11 +72,7 @@ uint8_t *ptx_locate(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int la
     return locate_shared(run, warp, op, lane, address & ~PTX_SHARED_WINDOW, bytes, write, traced,
                          undefined);
   }
-  if (!(warp->waited >> lane & 1)) {
-    ptx_fault_at(run, warp, op, lane, address, EMU_RACE,
-                 "global memory before griddepcontrol.wait");
-    return NULL;
-  }
+  if (!ptx_may_touch(run, warp, op, lane, address, bytes, write)) return NULL;
   if (!run->last || !emu_range_holds(run->last, address, (size_t)bytes)) {
     const ptx_system *system = run->grid->system;
     run->last = emu_memory_find(run->grid->memory, address, (size_t)bytes);

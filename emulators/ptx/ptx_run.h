@@ -153,6 +153,11 @@ bool ptx_addresses(ptx_run *run, ptx_warp *warp, const ptx_op *op, int n, uint32
 /* Wavefronts of a shared access by the lanes of mask. */
 int ptx_wavefronts(const uint64_t *address, uint32_t mask, int bytes, int *least);
 
+/* ptx_control.c: whether a lane may touch global memory, as far as grids in front of its own may
+ * still run; notes that it does. false: a fault. */
+bool ptx_may_touch(ptx_run *run, const ptx_warp *warp, const ptx_op *op, int lane, uint64_t address,
+                   int bytes, bool write);
+
 /* ptx_launch.c: whether all warps of a block have ended. */
 bool ptx_block_ended(const ptx_run *run);
 

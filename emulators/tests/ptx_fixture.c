@@ -62,8 +62,16 @@ void ptx_program_run(const ptx_program *program, const uint64_t (*in)[3], ptx_re
                      .programmatic = program->programmatic,
                      .apart = program->apart,
                      .parameters = parameters};
+    ptx_front *front = program->beside ? ptx_front_new() : NULL, *touched = ptx_front_new();
+    for (int i = 0; i < program->front_wrote; i += 8)
+      ptx_front_add(&front, from + (uint64_t)i, 8, true);
+    grid.front = front;
+    grid.touched = &touched;
     result->done =
         ptx_launch(ptx_module_kernel(module, "test"), &grid, &result->counters, &result->fault);
+    result->touches_output = ptx_front_meets(touched, to, 8, false);
+    free(front);
+    free(touched);
     emu_memory_read(&memory, result->out, to, places * sizeof(uint64_t));
   }
   ptx_module_free(module);

@@ -19,7 +19,9 @@ typedef struct ptx_program {
                   has as many more for each */
   const ptx_tensor_map *map; /* parameter `map`, but for the address: that of the input */
   bool programmatic;         /* launched while the grid before it ends */
-  bool apart;                /* lanes that a branch parted stay so until they are synchronised */
+  bool beside; /* behind a grid that may still run, and has written `front_wrote` bytes of input */
+  int front_wrote;
+  bool apart; /* lanes that a branch parted stay so until they are synchronised */
 } ptx_program;
 
 typedef struct ptx_result {
@@ -27,6 +29,7 @@ typedef struct ptx_result {
   uint64_t out[1024]; /* by thread */
   emu_counters counters;
   emu_fault fault;
+  bool touches_output; /* it was noted that the first thread has written its place */
 } ptx_result;
 
 /* in: three operands of each thread; NULL: (lane, 0, 0). Output words never written are a fault. */

@@ -203,6 +203,36 @@ Test(ptx_faults, programmatic_launches) {
   cr_expect(result.done, "%s", result.fault.message);
 }
 
+/* What begins when the grid in front has let it may touch what that does not, and has waited for it
+ * when it ends. */
+Test(ptx_faults, beside_the_grid_in_front) {
+  static ptx_result result;
+  static const struct {
+    const char *body;
+    int front_wrote; /* of the input, of which thread 33 reads bytes 792 to 815 */
+    const char *fault;
+  } cases[] = {{"mov.u64 %d0, %d1; griddepcontrol.wait;", 0, NULL},
+               {"mov.u64 %d0, %d1;", 0, "ends without griddepcontrol.wait"},
+               {"setp.lt.u32 %p4, %r9, 33; mov.u64 %d0, %d1; @%p4 griddepcontrol.wait;", 0,
+                "ends without griddepcontrol.wait"},
+               {"mov.u64 %d0, %d1; griddepcontrol.wait;", 8, "what the grid in front touches"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    ptx_program program = {.body = cases[i].body,
+                           .threads = 64,
+                           .programmatic = true,
+                           .beside = true,
+                           .front_wrote = cases[i].front_wrote};
+    ptx_program_run(&program, NULL, &result);
+    cr_expect_eq(result.done, !cases[i].fault, "%zu: %s", i, result.fault.message);
+    if (cases[i].fault)
+      cr_expect(strstr(result.fault.message, cases[i].fault), "%zu: %s", i, result.fault.message);
+    cr_expect_eq(result.touches_output, result.done || i == 1 || i == 2, "%zu", i);
+    program.first = "griddepcontrol.wait;";
+    ptx_program_run(&program, NULL, &result);
+    cr_expect(result.done, "%zu: %s", i, result.fault.message);
+  }
+}
+
 Test(ptx_faults, text) {
   emu_fault fault;
   char text[256];

@@ -27,7 +27,7 @@ HAS_SIZE(plan_box, 104);
 _Static_assert(offsetof(plan_kernel, digit) - offsetof(plan_kernel, n_tensors) == 376,
                "a new field of plan_kernel goes into the dump");
 _Static_assert(sizeof(plan_launch) - offsetof(plan_launch, block_elements) - sizeof(plan_pace) ==
-                   1024, /* costs are no part of a plan */
+                   1032, /* costs are no part of a plan */
                "a new field of plan_launch goes into the dump");
 
 static void put_number(llrt_text *out, const char *name, int64_t number) {
@@ -370,7 +370,7 @@ static void put_workspace(llrt_text *out, const plan_workspace *workspace) {
 
 static void put_launch(llrt_text *out, const plan_launch *x) {
   begin(out, "launch", x->stage);
-  NUMBER(later) NUMBER(block_elements) NUMBER(threads) NUMBER(shared_bytes) NUMBER(value_bytes)
+  NUMBER(later) NUMBER(beside) NUMBER(block_elements) NUMBER(threads) NUMBER(shared_bytes) NUMBER(value_bytes)
   NUMBER(cluster)
   NUMBER(most_blocks) NUMBER(rounds) NUMBER(dealt) NUMBER(block_bytes)
   put_args(out, x);

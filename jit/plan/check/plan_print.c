@@ -226,6 +226,7 @@ static void print_heading(const plan_kernel *kernel, int number, llrt_text *text
     llrt_text_add(text, ", stage %d of %d", launch->stage + 1, launch->stage + launch->later + 1);
   llrt_text_add(text, ": %s, %s, %d-bit elements", kernel->target.name,
                 kernel->flat ? "flat" : "tiled", kernel->tensor_bits[0] << kernel->split_128);
+  if (launch->beside) llrt_text_add(text, ", beside those before it");
   if (kernel->stored_half)
     llrt_text_add(text, ", %s halves of bytes", kernel->stored_half == 1 ? "first" : "second");
   print_range(&launch->range, text);

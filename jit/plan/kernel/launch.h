@@ -198,8 +198,10 @@ typedef struct plan_launch {
   double alpha, beta; /* of a dot, for runs that bring none */
   int32_t stage;      /* number of the kernel in its variant, from 0 */
   int32_t later;      /* how many stages of the variant follow */
-  plan_range range;   /* in the first stage: of the variant */
-  plan_pace pace;     /* the same */
+  bool beside; /* the stage neither touches what stages before it write nor writes what they read,
+                  and may run beside them */
+  plan_range range; /* in the first stage: of the variant */
+  plan_pace pace;   /* the same */
   plan_walk walk;
   plan_view view;
   plan_workspace workspace; /* in the first stage: of the variant */

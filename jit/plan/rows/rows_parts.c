@@ -78,6 +78,9 @@ static llrt_status make_parts(const op_description *desc, const plan_target *tar
     /* a launch shares the turns of its first kernel's blocks alone */
     const rows_way way = {.may_stay = p == 0, .few = few};
     LLRT_TRY(make_part(own, target, options, way, out, &n));
+    /* A part reads and writes tensors that no other one writes; but of halves of bytes the second
+     * kernel keeps what the first has stored. */
+    out->variant[first].launch.beside = p > 0;
     for (int k = first; k < first + n; k++) {
       stages_view_all(desc, &out->variant[k], own->n_tensors);
       for (int t = 0; t < own->n_tensors; t++)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """What others take for the products of `llrt-bench grouped`, measured in the same way in the same job: torch._grouped_mm and a
-grouped kernel of Triton (persistent blocks that read the ends on the device, best of a few tilings). For packed weights both have
-bf16 weights that were dequantised before; rows that are gathered and scattered are so by PyTorch around them, each token's for every
-expert it goes to; the dense case is
-cuBLAS. Before each launch memory of twice the L2 is overwritten; each result is compared first, a row of each expert with PyTorch's
+grouped kernel of Triton (persistent blocks that read the ends on the device and load by pointers or by tensor descriptors, best of a
+few tilings of each). For packed weights both have bf16 weights that were dequantised before; rows that are gathered and scattered are so
+by PyTorch around them, each token's for every expert it goes to; the dense case is cuBLAS. Before each launch memory of twice the L2 is overwritten; each result is compared first, a row of each expert with PyTorch's
 product in f32. Prints both sides and how many times as fast llrt is; ends with 1 where a peer is faster or wrong."""
 
 import sys
@@ -14,16 +13,34 @@ from common import arguments, first_line, load_cases, require_torch, write_json
 try:
     import triton
     import triton.language as tl
+    from triton.tools.tensor_descriptor import TensorDescriptor
 except ImportError:
     triton = None
 
-TILINGS = [(16, 128, 128, 4), (64, 128, 64, 4), (128, 128, 64, 8), (128, 256, 64, 8)]
+# Rows, columns, positions along K, warps, whether by descriptors.
+TILINGS = [(16, 128, 128, 4, False), (64, 128, 64, 4, False), (128, 128, 64, 8, False), (128, 256, 64, 8, False),
+           (64, 128, 64, 4, True), (128, 128, 64, 8, True), (128, 256, 64, 8, True)]
 
 
 if triton:
     @triton.jit
+    def load_pair(a_at, b_at, e, m, n, k, end, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr,
+                  BOXES: tl.constexpr):
+        """[BM, BK] of rows from m on and [BK, BN] of expert e's weights from n on. Boxes take what lies behind, too."""
+        if BOXES:
+            a = a_at.load([m, k])
+            b = b_at.load([e * N + n, k]).T
+        else:
+            rows, columns, wide = m + tl.arange(0, BM), n + tl.arange(0, BN), k + tl.arange(0, BK)
+            a = tl.load(a_at + rows[:, None].to(tl.int64) * K + wide[None, :],
+                        mask=(rows[:, None] < end) & (wide[None, :] < K), other=0.0)
+            b = tl.load(b_at + (e.to(tl.int64) * N + columns[None, :]) * K + wide[:, None],
+                        mask=(columns[None, :] < N) & (wide[:, None] < K), other=0.0)
+        return a, b
+
+    @triton.jit
     def grouped(a_at, b_at, ends_at, d_at, E, N, K, BLOCKS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-                BK: tl.constexpr):
+                BK: tl.constexpr, BOXES: tl.constexpr):
         at = tl.program_id(0)
         before = 0
         first = 0
@@ -32,16 +49,14 @@ if triton:
             end = tl.load(ends_at + e)
             tiles = tl.cdiv(end - first, BM) * columns
             while at >= before and at < before + tiles:
-                m = first + (at - before) // columns * BM + tl.arange(0, BM)
-                n = (at - before) % columns * BN + tl.arange(0, BN)
+                m = first + (at - before) // columns * BM
+                n = (at - before) % columns * BN
                 acc = tl.zeros((BM, BN), tl.float32)
                 for k in range(0, K, BK):
-                    wide = k + tl.arange(0, BK)
-                    a = tl.load(a_at + m[:, None].to(tl.int64) * K + wide[None, :],
-                                mask=(m[:, None] < end) & (wide[None, :] < K), other=0.0)
-                    b = tl.load(b_at + (e.to(tl.int64) * N + n[None, :]) * K + wide[:, None],
-                                mask=(n[None, :] < N) & (wide[:, None] < K), other=0.0)
+                    a, b = load_pair(a_at, b_at, e, m, n, k, end, N, K, BM, BN, BK, BOXES)
                     acc = tl.dot(a, b, acc)
+                m += tl.arange(0, BM)
+                n += tl.arange(0, BN)
                 tl.store(d_at + m[:, None].to(tl.int64) * N + n[None, :], acc.to(tl.bfloat16),
                          mask=(m[:, None] < end) & (n[None, :] < N))
                 at += BLOCKS
@@ -154,14 +169,17 @@ def best_triton(problem, timer, check_only):
     out = torch.empty(problem.rows, problem.n, dtype=torch.bfloat16, device="cuda")
     best, right, reasons = None, False, set()
     mean = problem.rows / max(len(problem.firsts), 1)
-    for bm, bn, bk, warps in TILINGS:
+    weights = problem.b.view(-1, problem.k)
+    for bm, bn, bk, warps, boxes in TILINGS:
         if bm > max(4 * mean, 16):
             continue
         each = blocks * (2 if bm < 128 else 1)
+        a, b = (problem.a, weights) if not boxes else (TensorDescriptor.from_tensor(problem.a, [bm, bk]),
+                                                       TensorDescriptor.from_tensor(weights, [bn, bk]))
 
         def run():
-            grouped[(each,)](problem.a, problem.b, problem.ends, out, problem.experts, problem.n, problem.k, each, bm, bn, bk,
-                             num_warps=warps, num_stages=3)
+            grouped[(each,)](a, b, problem.ends, out, problem.experts, problem.n, problem.k, each, bm, bn, bk, boxes,
+                             num_warps=warps, num_stages=4 if boxes else 3)
 
         try:
             run()

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Counts of rows that end at tiles, within them, that are 1 and that are none. */
 static const struct {
@@ -162,6 +163,37 @@ Test(grouped, many_promised_rows, .timeout = 300) {
       cr_expect_eq(result, GROUPED_RIGHT, "kind %d, %d rows an expert: %s", few[i], rows, why);
     }
   close_device(&opened);
+}
+
+/* Loads and copies from global memory of the last launch of a product of packed weights. */
+static long loads_of(int64_t k, bool gather) {
+  const kind few = {LLRT_BF16, LLRT_E2M1, LLRT_BF16,      LLRT_E8M0,       128,
+                    k,         32,        .packed = true, .gather = gather};
+  char stats[] = "/tmp/llrt_grouped_XXXXXX", line[600], why[600] = "";
+  const int file = mkstemp(stats);
+  long loads = -1;
+  cr_assert_geq(file, 0);
+  setenv("LLRT_EMU_STATS", stats, 1);
+  opened_device opened = open_device("cuda-emu:sm_90a");
+  grouped_case c = case_of(&few, 0);
+  for (int e = 0; e < c.experts; e++) c.count[e] = 8;
+  cr_expect_eq(grouped_case_run(&c, 1, opened.device, false, why, sizeof why), GROUPED_RIGHT, "%s",
+               why);
+  close_device(&opened);
+  FILE *read = fdopen(file, "r");
+  while (fgets(line, sizeof line, read))
+    if (strstr(line, "\"global_loads\": ")) loads = atol(strstr(line, "\"global_loads\": ") + 16);
+  fclose(read);
+  unlink(stats);
+  return loads;
+}
+
+/* Which rows are gathered is read before the walk along K, however long that is. */
+Test(grouped, reads_rows_once, .timeout = 300) {
+  const long few = loads_of(2048, true) - loads_of(2048, false),
+             many = loads_of(4096, true) - loads_of(4096, false);
+  cr_expect_gt(few, 0);
+  cr_expect_eq(few, many, "%ld and %ld loads of what gathers", few, many);
 }
 
 Test(grouped, spoilt_ends, .timeout = 300) { check_spoilt("host"); }

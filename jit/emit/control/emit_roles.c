@@ -69,17 +69,13 @@ static void work_of_warps(emitter *e, int first_step, int n) {
   e->warp = warp;
 }
 
-/* Rows that an index gathers are the same in every turn of the walk along them: what says which is
- * read once, before it. */
+/* Each part has rows of its own. */
 static void keep_copied_rows(emitter *e, int at) {
-  const plan_kernel *kernel = e->kernel;
   LLVMValueRef warp = e->warp;
-  for (int part = 0; part * kernel->producers < emit_other_warps(e); part++) {
+  for (int part = 0; part * e->kernel->producers < emit_other_warps(e); part++) {
     e->warp = warp_of_part(e, part);
     e->kept.part = part;
-    for (int i = at + 1; i <= at + kernel->step[at].body; i++)
-      if (kernel->step[i].kind == PLAN_COPY && !kernel->step[i].box)
-        emit_keep_copied_rows(e, &kernel->step[i]);
+    emit_keep_rows_of_copies(e, at);
   }
   e->warp = warp;
 }
@@ -277,13 +273,6 @@ static void fill_and_work(emitter *e, int at, emit_walked *walked) {
   work_on_landed(e, landed, end);
 }
 
-static bool kernel_gathers(const plan_kernel *kernel) {
-  bool gathers = false;
-  for (int i = 0; i < kernel->n_indices; i++)
-    gathers |= kernel->experts.used && !kernel->index[i].uniform;
-  return gathers;
-}
-
 /* Behind the last turn, if there is any, one that has what is left of rows' last lines. */
 static LLVMValueRef with_last_lines(emitter *e, const emit_walked *walked) {
   LLVMValueRef any = LLVMBuildICmp(e->builder, LLVMIntSLT, walked->begin, walked->end, "");
@@ -303,7 +292,7 @@ static void emit_producers(emitter *e, int at) {
   for (int i = 0; landed >= 0 && i < e->kernel->step[landed].turns; i++)
     copy_boxes_early(e, at, &walked, i);
   emit_bring_together(e);
-  if (kernel_gathers(e->kernel)) keep_copied_rows(e, at);
+  if (e->kernel->n_indices > 0) keep_copied_rows(e, at);
   LLVMValueRef limit = walked.end;
   if (plan_copies_lines(e->kernel)) limit = with_last_lines(e, &walked);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "produce");

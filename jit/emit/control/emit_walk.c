@@ -3,6 +3,7 @@
 #include "jit/emit/control/emit_control.h"
 #include "jit/emit/control/emit_slots.h"
 #include "jit/emit/core/builder.h"
+#include "jit/emit/memory/emit_memory.h"
 #include "jit/emit/place/address.h"
 #include "jit/plan/facts/box.h"
 
@@ -218,6 +219,7 @@ void emit_walk(emitter *e, int at) {
   close_early(&w, next, latch);
   LLVMPositionBuilderAtEnd(e->builder, done);
   if (e->team) emit_tell_team(e);
+  e->kept = (emit_kept){0};
   e->grid = w.grid;
   memcpy(e->upper, w.upper, sizeof w.upper);
 }
@@ -229,8 +231,12 @@ void emit_later_turn(emitter *e, int at) {
   const emit_walked *now = e->walked;
   emit_walked later = {.grid = grid};
   memcpy(upper, e->upper, sizeof upper);
-  if (now) later = *now;
-  else emit_block_turns(e, &later.begin, &later.end);
+  if (now) {
+    later = *now;
+  } else {
+    emit_keep_rows_of_copies(e, at); /* on their way before all copies */
+    emit_block_turns(e, &later.begin, &later.end);
+  }
   later.turn =
       LLVMBuildAdd(e->builder, now ? now->turn : later.begin, emit_i64(e, step->turns), "");
   LLVMValueRef there = LLVMBuildICmp(e->builder, LLVMIntSLT, later.turn, later.end, "");

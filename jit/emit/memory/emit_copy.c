@@ -15,7 +15,7 @@
 
 #include <assert.h>
 
-void emit_keep_copied_rows(emitter *e, const plan_step *step) {
+static void keep_copied_rows(emitter *e, const plan_step *step) {
   const plan_value *value = &e->kernel->value[step->in];
   plan_value spread;
   emit_place from = {0};
@@ -24,6 +24,21 @@ void emit_keep_copied_rows(emitter *e, const plan_step *step) {
   if (!from.indexed) return;
   for (uint64_t index = 0; index < 1ull << plan_value_bits(value, PLAN_REGISTER); index++)
     emit_keep_values(e, &from, f2_apply(plan_value_columns(&spread, PLAN_REGISTER), index));
+}
+
+static bool kernel_gathers(const plan_kernel *kernel) {
+  bool gathers = false;
+  for (int i = 0; i < kernel->n_indices; i++)
+    gathers |= kernel->experts.used && !kernel->index[i].uniform;
+  return gathers;
+}
+
+void emit_keep_rows_of_copies(emitter *e, int at) {
+  const plan_kernel *kernel = e->kernel;
+  if (!kernel_gathers(kernel)) return;
+  for (int i = at + 1; i <= at + kernel->step[at].body; i++)
+    if (kernel->step[i].kind == PLAN_COPY && !kernel->step[i].box)
+      keep_copied_rows(e, &kernel->step[i]);
 }
 
 /* i1: whether there is something to copy at `tile`, else zeros; NULL: always. */

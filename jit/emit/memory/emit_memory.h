@@ -20,8 +20,9 @@ void emit_copy_step(emitter *e, const plan_step *step);     /* emit_copy.c */
 /* i32: of a line of memory the pieces of 16 bytes before the one with which the lane's row begins
  * (plan_step.lines). */
 LLVMValueRef emit_pieces_before(emitter *e, const plan_step *step);
-/* What says which rows the step copies, before the walk that it is in: emit_keep_values. */
-void emit_keep_copied_rows(emitter *e, const plan_step *step);
+/* Experts' rows that an index gathers are the same in every turn of a walk: reads, before the walk,
+ * what says which the copies of body `at` take (emit_keep_values). */
+void emit_keep_rows_of_copies(emitter *e, int at);
 /* emit_box.c: the copies of a step by tensor maps, which tell `barrier` as they arrive. */
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier);
 /* How many bytes such copies of a PLAN_PRODUCE, step `at`, bring. */

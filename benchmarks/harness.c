@@ -34,6 +34,7 @@ enum {
   PARTS,
   NUMBERS,
   SPOIL,
+  CHOICES,
   PREDICT,
   TUNE,
   LIST
@@ -70,6 +71,8 @@ static const option_spec option_table[] = {
     {"parts", 0, "N", "reshard: of each message by NCCL (default: by the bytes)"},
     {"numbers", 0, "NAME=N[,NAME=N]", "plan with other tuned numbers (docs/tuning.md)"},
     {"spoil", 0, "SEED", "halve or double every tuned number, at random"},
+    {"choices", 0, "FOLDER",
+     "with --tune: keep choices there, and take those that are; of the same numbers alone"},
     {"predict", 0, "FILE", "tiles: print the model's clocks of each line (fit_tiles.py --lines)"},
     {"tune", 0, "same|any_order",
      "time candidates of each operation, of the same sums or of any, and take the fastest"},
@@ -193,6 +196,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .nccl = given.value[NCCL],
                            .numbers = given.value[NUMBERS],
                            .spoil = given.value[SPOIL],
+                           .choices = given.value[CHOICES],
                            .predict = given.value[PREDICT],
                            .list = given.value[LIST]};
   if (shapes && !out->odd && !out->models && !out->random && strcmp(shapes, "even") != 0)
@@ -264,8 +268,8 @@ void harness_init(const harness_options *wanted, harness *h) {
   llrt_text_init(&h->tuned);
   llrt_context_params params = {
       .threads = omp_get_max_threads()}; /* OMP_NUM_THREADS, as for the checks and copies */
-  if (wanted->numbers || wanted->spoil || wanted->tune)
-    setenv("LLRT_CACHE_DIR", "", 1); /* kernels there have other numbers */
+  if (wanted->numbers || wanted->spoil || wanted->tune) /* kernels there have other numbers */
+    setenv("LLRT_CACHE_DIR", wanted->choices ? wanted->choices : "", 1);
   harness_must(llrt_context_create(&params, &h->context), "context");
   harness_must(best_device_open(h->context, wanted->device, wanted->target, &h->device), "device");
   harness_must(llrt_device_get_info(h->device, &h->info), "device");

@@ -26,6 +26,7 @@ typedef struct harness_options {
   const char *numbers;  /* tuned numbers instead of the device's (tuned.h); NULL: none */
   const char *predict;  /* tiles: file of candidates whose clocks are printed; NULL: none */
   const char *spoil;    /* seed by which all of them are halved or doubled; NULL: they are not */
+  const char *choices;  /* --tune: the kernel cache, of a folder of these numbers; NULL: none */
   int tune;             /* llrt_tune: prepared operations are tuned */
   int n_sizes;          /* 0: the subcommand's own */
   int64_t size[HARNESS_MAX_SIZES]; /* bytes of one tensor */

@@ -498,9 +498,18 @@ llrt_status llrt_op_ready_all(llrt_op *op) {
   return status;
 }
 
-llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n) {
+llrt_status llrt_op_compile_kernels(llrt_op *op, const plan_kernel *stages, int n) {
   LLRT_TRY(take_recipes(op, stages, n));
-  return build_variant(op, 0, stages);
+  for (int i = 0; i < n; i++) {
+    LLRT_TRY(compile_variant(op, &stages[i], &op->variant[i]));
+    LLRT_TRY(link_variant(op->device, &op->variant[i]));
+  }
+  return LLRT_OK;
+}
+
+llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n) {
+  LLRT_TRY(llrt_op_compile_kernels(op, stages, n));
+  return llrt_op_load_variants(op);
 }
 
 llrt_status llrt_op_load_variants(llrt_op *op) {

@@ -90,11 +90,14 @@ uint64_t llrt_op_promised(const llrt_op *op);
 /* Makes every variant ready that some shape within the promises reaches. */
 llrt_status llrt_op_ready_all(llrt_op *op);
 
-/* Compiles and loads the n stages of the only variant of an operation that nobody else knows yet.
- */
+/* Compiles and links the n stages of the only variant of an operation that nobody else knows yet;
+ * llrt_op_load_variants loads them. Thread: any, other operations' at the same time. */
+llrt_status llrt_op_compile_kernels(llrt_op *op, const plan_kernel *stages, int n);
+
+/* Both of it. */
 llrt_status llrt_op_build_kernels(llrt_op *op, const plan_kernel *stages, int n);
 
-/* Loads the code of the variants that have some; for operations read from bytes. */
+/* Loads the code of the variants that have some; for operations that nobody else knows yet. */
 llrt_status llrt_op_load_variants(llrt_op *op);
 
 /* What the description does not say; all false: as llrt_op_prepare. */

@@ -1,12 +1,9 @@
 /* The search: candidates one number away from the best so far, compiled in the order in which the
  * model has them, until nothing is faster or what was allowed is spent. */
-#include "runtime/tune.h"
+#include "runtime/tune_search.h"
 
-#include "base/hash.h"
 #include "base/memory.h"
 #include "base/status.h"
-#include "jit/plan/cost/predict.h"
-#include "jit/plan/plan_choice.h"
 #include "runtime/context.h"
 #include "runtime/disk_folder.h"
 #include "runtime/tuned.h"
@@ -17,47 +14,25 @@
 
 #define PRESET_MOST 48
 #define PRESET_SECONDS 60.0
-#define MOST_NEIGHBOURS 200
-#define MOST_KNOWN 512  /* variants that were met, compiled or not */
-#define MOST_STEPS 4    /* numbers one after the other */
-#define FIRST_SAMPLES 3 /* of every candidate */
-#define LAST_ROUNDS 9   /* by turns, of the few best and what they are to beat */
-#define FINALISTS 4
-#define WORTH 0.99        /* of the time of what it is to beat */
-#define START_CLOCKS 3000 /* of any launch, for predictions (choose_shape.c) */
-#define WAIT_MS 60000     /* for another process that tunes the same operation */
+#define MOST_STEPS 4  /* numbers one after the other */
+#define WAIT_MS 60000 /* for another process that tunes the same operation */
 
-typedef struct candidate {
-  plan_choice choice;
-  llrt_op *op; /* NULL: not compiled, or given up */
-  int variant;
-  double clocks; /* predicted; 0: not */
-  double us;     /* median; 0: not timed */
-  double sample[LAST_ROUNDS];
-} candidate;
-
-typedef struct tuning {
-  llrt_op *op;
-  llrt_prepare_params params;
-  tune_bench bench;
-  plan_chosen *best_plan, *scratch; /* of the best so far; of one that is looked at */
-  double deadline;                  /* milliseconds of now_ms */
-  int compiled, failed; /* candidates that were tried; those of them that could not run */
-  double clocks_us;     /* measured microseconds of a predicted clock, of the planned one */
-  int n_known;
-  llrt_hash known[MOST_KNOWN];
-} tuning;
-
-static double now_ms(void) {
+double tune_now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec * 1e3 + (double)time.tv_nsec * 1e-6;
 }
 
+void tune_spend(tuning *t, tune_phase phase, double *since) {
+  double now = tune_now();
+  t->spent[phase] += now - *since;
+  *since = now;
+}
+
 /* ---- telling ---- */
 
-static void tell(tuning *t, const candidate *c, llrt_tune_state state, double planned_us,
-                 const char *why) {
+void tune_tell(tuning *t, const candidate *c, llrt_tune_state state, double planned_us,
+               const char *why) {
   llrt_text text;
   llrt_text_init(&text);
   plan_choice_print(&c->choice, &text);
@@ -77,200 +52,55 @@ static void tell(tuning *t, const candidate *c, llrt_tune_state state, double pl
   llrt_text_fini(&text);
 }
 
-/* ---- predictions ---- */
-
-/* Clocks of a whole run, by whichever model the variant has; all stages of it. */
-static double predict(const tuning *t, const plan_chosen *made) {
-  const plan_kernel *stages = &made->plan.variant[made->variant];
-  const op_call *call = &t->bench.call;
-  int units = t->op->device->info.compute_units;
-  double widest = 0, clocks = 0;
-  const plan_launch *decides =
-      plan_launch_decides(&stages->launch, &stages[stages->launch.later].launch);
-  if (decides->pace.units > 0)
-    return START_CLOCKS + (double)plan_launch_clocks(decides, &call->tensor[0], units);
-  for (int i = 0; i < call->n; i++)
-    if ((double)t->bench.bytes[i] > widest) widest = (double)t->bench.bytes[i];
-  for (int i = 0; i <= stages->launch.later; i++) {
-    double covered =
-        stages[i].launch.view.used
-            ? 0
-            : plan_launch_covered_bytes(&stages[i].launch, call->tensor, call->binding, call->n);
-    double bytes = covered > widest ? covered : widest;
-    clocks += START_CLOCKS + plan_predict_clocks(&stages[i]) * bytes / units;
-  }
-  return clocks;
+/* Where the time went. */
+static void tell_times(tuning *t) {
+  const double *spent = t->spent;
+  llrt_log(&t->op->device->context->log, LLRT_LOG_INFO,
+           "tuning device=%s candidates=%d failed=%d planning_ms=%.1f compiling_ms=%.1f "
+           "loading_ms=%.1f making_ms=%.1f checking_ms=%.1f timing_ms=%.1f",
+           t->op->device->info.name, t->compiled, t->failed, spent[TUNE_PLANNING],
+           spent[TUNE_COMPILING], spent[TUNE_LOADING], spent[TUNE_MAKING], spent[TUNE_CHECKING],
+           spent[TUNE_TIMING]);
 }
 
-/* ---- planning ---- */
-
-static llrt_status plan_one(tuning *t, const plan_choice *choice, plan_chosen *out) {
-  return plan_choose(&t->op->desc, &t->op->device->target, choice, &t->bench.call.tensor[0],
-                     t->op->device->info.compute_units, out);
-}
-
-/* Whether the variant was not met before. */
-static bool is_new(tuning *t, plan_chosen *made) {
-  llrt_hash hash;
-  if (plan_variant_hash(made, &hash) != LLRT_OK) return false;
-  for (int i = 0; i < t->n_known; i++)
-    if (llrt_hash_equal(t->known[i], hash)) return false;
-  if (t->n_known < MOST_KNOWN) t->known[t->n_known++] = hash;
-  return true;
-}
-
-/* By predicted clocks; those that are not predicted last; else as they were listed. */
-static void sort(candidate *list, int n) {
-  for (int i = 1; i < n; i++) {
-    candidate c = list[i];
-    int at = i;
-    for (; at > 0 && c.clocks > 0 && (list[at - 1].clocks <= 0 || list[at - 1].clocks > c.clocks);
-         at--)
-      list[at] = list[at - 1];
-    list[at] = c;
-  }
-}
-
-/* One number away, and of plans that have more variants than they choose from, those. */
-static int list_neighbours(tuning *t, const plan_choice *from, plan_choice *near) {
-  const op_description *desc = &t->op->desc;
-  const plan_target *target = &t->op->device->target;
-  const llrt_tensor *first = &t->bench.call.tensor[0];
-  plan_choice wide;
-  int n = plan_neighbours(desc, target, from, t->best_plan, first, near, MOST_NEIGHBOURS);
-  if (!plan_widen(desc, from, &wide) || plan_one(t, &wide, t->scratch) != LLRT_OK) return n;
-  t->scratch->variant = -1; /* all of them */
-  return n + plan_variants(&wide, t->scratch, first, near + n, MOST_NEIGHBOURS - n);
-}
-
-/* What is one number away from `from` and new, best predictions first. Ownership: free. */
-static candidate *list_candidates(tuning *t, const plan_choice *from, int *n) {
-  plan_choice *near = memory_new(MOST_NEIGHBOURS * sizeof *near);
-  candidate *list = memory_zeroed(MOST_NEIGHBOURS, sizeof *list);
-  *n = 0;
-  int count = near && list ? list_neighbours(t, from, near) : 0;
-  for (int i = 0; i < count && now_ms() < t->deadline; i++) {
-    if (plan_one(t, &near[i], t->scratch) != LLRT_OK || !is_new(t, t->scratch)) continue;
-    list[*n] = (candidate){.choice = near[i], .clocks = predict(t, t->scratch)};
-    ++*n;
-  }
-  free(near);
-  if (list) sort(list, *n);
-  return list;
-}
-
-/* ---- one candidate ---- */
-
-static plan_range shape_alone(const llrt_tensor *first) {
-  plan_range range = {.min_elements = 0};
-  for (int a = 0; a < first->rank; a++) range.min_extent[a] = range.max_extent[a] = first->shape[a];
-  return range;
-}
-
-/* An operation of the choice's variant alone, loaded. */
-static llrt_status build(tuning *t, candidate *c) {
-  llrt_op *op;
-  LLRT_TRY(plan_one(t, &c->choice, t->scratch));
-  plan_kernel *stages = &t->scratch->plan.variant[t->scratch->variant];
-  stages->launch.range = shape_alone(&t->bench.call.tensor[0]);
-  LLRT_TRY(llrt_op_make(t->op->device, &t->op->desc, t->op->set, &op));
-  llrt_status status = llrt_op_build_kernels(op, stages, 1 + stages->launch.later);
-  if (status == LLRT_OK) c->op = op;
-  else llrt_op_release(op);
-  return status;
-}
-
-static int by_value(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median_of(candidate *c, int n) {
-  qsort(c->sample, (size_t)n, sizeof *c->sample, by_value);
-  return n % 2 ? c->sample[n / 2] : (c->sample[n / 2 - 1] + c->sample[n / 2]) / 2;
-}
-
-/* The first samples of it. */
-static llrt_status time_first(tuning *t, candidate *c) {
-  double warm;
-  LLRT_TRY(tune_bench_time(&t->bench, c->op, c->variant, &warm));
-  for (int i = 0; i < FIRST_SAMPLES; i++)
-    LLRT_TRY(tune_bench_time(&t->bench, c->op, c->variant, &c->sample[i]));
-  c->us = median_of(c, FIRST_SAMPLES);
-  return LLRT_OK;
-}
-
-/* What results of a candidate may be beside the planned ones. */
-static tune_results most_other(const llrt_op *op) {
-  return op->desc.any_order ? TUNE_OTHER_ORDER : TUNE_SAME_BITS;
-}
-
-/* Compiles, checks and times it; what fails is told and given up. Errors: of the device alone,
- * which other candidates would have, too. */
-static llrt_status try_one(tuning *t, candidate *c) {
-  tune_results results = TUNE_SAME_BITS;
-  t->compiled++;
-  llrt_status status = build(t, c);
-  if (status == LLRT_OK) status = tune_bench_compare(&t->bench, c->op, 0, &results);
-  if (status == LLRT_OK && results <= most_other(t->op)) status = time_first(t, c);
-  t->failed += status != LLRT_OK;
-  if (status != LLRT_OK) tell(t, c, LLRT_TUNE_FAILED, 0, llrt_error_text());
-  else tell(t, c, c->us > 0 ? LLRT_TUNE_TIMED : LLRT_TUNE_OTHER_BITS, 0, "");
-  if (c->us > 0 && status == LLRT_OK) return LLRT_OK;
+void tune_drop(candidate *c) {
   llrt_op_release(c->op);
   c->op = NULL;
-  c->us = 0;
-  return status == LLRT_DEVICE ? status : LLRT_OK;
+  free(c->kept);
+  c->kept = NULL;
 }
 
 /* ---- one step ---- */
 
-/* Times the few best of the list and `best` by turns. *won: the fastest, where it is enough faster,
- * else -1; medians are in its and best's `us`. */
-static llrt_status play(tuning *t, candidate *best, candidate *list, int n, int *won) {
-  candidate *player[FINALISTS + 1] = {best};
-  int players = 1;
-  *won = -1;
-  for (int i = 0; i < FINALISTS; i++) {
-    candidate *least = NULL;
-    for (int c = 0; c < n; c++) {
-      bool taken = list[c].op == NULL;
-      for (int p = 0; p < players; p++) taken |= player[p] == &list[c];
-      if (!taken && (!least || list[c].us < least->us)) least = &list[c];
-    }
-    if (least) player[players++] = least;
+static int allowed(const tuning *t) { return t->params.most > 0 ? t->params.most : PRESET_MOST; }
+
+/* Of a sorted list, by batches: each says how far the model is to be trusted with the next ones. */
+static llrt_status try_all(tuning *t, candidate *list, int n) {
+  for (int at = 0, end = 0; at < n && tune_now() < t->deadline; at = end) {
+    const int most =
+        t->compiled + tune_batch(t) < allowed(t) ? tune_batch(t) : allowed(t) - t->compiled;
+    while (end < n && end - at < most && !tune_is_behind(t, &list[end])) end++;
+    if (end == at) return LLRT_OK;
+    LLRT_TRY(tune_try(t, list + at, end - at));
   }
-  for (int round = 0; round < LAST_ROUNDS && players > 1; round++)
-    for (int p = 0; p < players; p++)
-      LLRT_TRY(
-          tune_bench_time(&t->bench, player[p]->op, player[p]->variant, &player[p]->sample[round]));
-  for (int p = 0; p < players && players > 1; p++)
-    player[p]->us = median_of(player[p], LAST_ROUNDS);
-  for (int p = 1; p < players; p++)
-    if (player[p]->us < WORTH * best->us && (*won < 0 || player[p]->us < list[*won].us))
-      *won = (int)(player[p] - list);
   return LLRT_OK;
 }
-
-static int allowed(const tuning *t) { return t->params.most > 0 ? t->params.most : PRESET_MOST; }
 
 /* From *best to what is one number away and faster; *better: there is one, which *best is now. */
 static llrt_status step(tuning *t, candidate *best, bool *better) {
   int n, won = -1;
   *better = false;
-  candidate *list = list_candidates(t, &best->choice, &n);
+  candidate *list = tune_list(t, &best->choice, &n);
   if (!list) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for candidates");
-  llrt_status status = LLRT_OK;
-  for (int i = 0; i < n && status == LLRT_OK; i++)
-    if (t->compiled < allowed(t) && now_ms() < t->deadline) status = try_one(t, &list[i]);
-  if (status == LLRT_OK) status = play(t, best, list, n, &won);
+  llrt_status status = try_all(t, list, n);
+  if (status == LLRT_OK) status = tune_play(t, best, list, n, &won);
   if (status == LLRT_OK && won >= 0) {
     llrt_op_release(best->op);
     *best = list[won];
     list[won].op = NULL;
-    *better = plan_one(t, &best->choice, t->best_plan) == LLRT_OK;
+    *better = tune_plan(t, &best->choice, t->best_plan) == LLRT_OK;
   }
-  for (int i = 0; i < n; i++) llrt_op_release(list[i].op);
+  for (int i = 0; i < n; i++) tune_drop(&list[i]);
   free(list);
   return status;
 }
@@ -282,14 +112,20 @@ static llrt_status begin(tuning *t, candidate *planned) {
   const llrt_tensor *first = &t->bench.call.tensor[0];
   *planned = (candidate){.op = llrt_op_retain(t->op)};
   LLRT_TRY(llrt_op_ready(t->op, first, NULL, &planned->variant));
-  LLRT_TRY(plan_one(t, &planned->choice, t->best_plan));
-  is_new(t, t->best_plan);
-  planned->clocks = predict(t, t->best_plan);
+  double since = tune_now();
+  LLRT_TRY(tune_plan(t, &planned->choice, t->best_plan));
+  LLRT_TRY(plan_variant_hash(t->best_plan, &planned->hash));
+  tune_is_new(t, planned->hash);
+  planned->clocks = tune_predict(t, &t->best_plan->plan.variant[t->best_plan->variant]);
+  tune_spend(t, TUNE_PLANNING, &since);
   LLRT_TRY(tune_bench_allocate(&t->bench));
   LLRT_TRY(tune_bench_keep(&t->bench, t->op, planned->variant));
-  LLRT_TRY(time_first(t, planned));
+  tune_spend(t, TUNE_MAKING, &since);
+  t->most_over = 1;
+  LLRT_TRY(tune_time_first(t, planned));
+  t->fastest = planned->us;
   if (planned->clocks > 0) t->clocks_us = planned->us / planned->clocks;
-  tell(t, planned, LLRT_TUNE_PLANNED, 0, "");
+  tune_tell(t, planned, LLRT_TUNE_PLANNED, 0, "");
   return LLRT_OK;
 }
 
@@ -298,7 +134,7 @@ static llrt_status finish(tuning *t, candidate *planned, candidate *best) {
   int won = 0;
   if (best->op == planned->op) planned->us = best->us;
   if (best->op == planned->op) return LLRT_OK;
-  LLRT_TRY(play(t, planned, best, 1, &won));
+  LLRT_TRY(tune_play(t, planned, best, 1, &won));
   if (won == 0) return LLRT_OK;
   llrt_op_release(best->op);
   *best = *planned;
@@ -326,7 +162,16 @@ static llrt_status keep(tuning *t, const candidate *planned, const candidate *be
   if (best->op != t->op) choice->op = llrt_op_retain(best->op);
   llrt_tuned_add(t->op, choice);
   llrt_tuned_store(t->op);
-  tell(t, best, LLRT_TUNE_CHOSEN, planned->us, "");
+  tune_tell(t, best, LLRT_TUNE_CHOSEN, planned->us, "");
+  return LLRT_OK;
+}
+
+/* A plan that was compared with nothing is no choice to be kept. */
+static llrt_status check_tried(const tuning *t) {
+  if (t->failed > 0 && t->failed == t->compiled)
+    return llrt_error(LLRT_UNSUPPORTED, "none of %d candidates could run", t->failed);
+  if (t->compiled == 0 && tune_now() >= t->deadline)
+    return llrt_error(LLRT_UNSUPPORTED, "the time was up before a candidate was tried");
   return LLRT_OK;
 }
 
@@ -338,8 +183,7 @@ static llrt_status search(tuning *t) {
   llrt_op_retain(best.op);
   for (int i = 0; i < MOST_STEPS && better && status == LLRT_OK; i++)
     status = step(t, &best, &better);
-  if (status == LLRT_OK && t->failed > 0 && t->failed == t->compiled)
-    status = llrt_error(LLRT_UNSUPPORTED, "none of %d candidates could run", t->failed);
+  if (status == LLRT_OK) status = check_tried(t);
   if (status == LLRT_OK) status = finish(t, &planned, &best);
   if (status == LLRT_OK) status = keep(t, &planned, &best);
   llrt_op_release(best.op);
@@ -349,13 +193,12 @@ static llrt_status search(tuning *t) {
 
 static llrt_status search_with_memory(tuning *t) {
   t->best_plan = memory_new(sizeof *t->best_plan);
-  t->scratch = memory_new(sizeof *t->scratch);
-  llrt_status status = t->best_plan && t->scratch
-                           ? search(t)
-                           : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for plans");
-  if (status != LLRT_OK) tell(t, &(candidate){.op = NULL}, LLRT_TUNE_FAILED, 0, llrt_error_text());
+  llrt_status status =
+      t->best_plan ? search(t) : llrt_error(LLRT_OUT_OF_MEMORY, "no memory for a plan");
+  if (status != LLRT_OK)
+    tune_tell(t, &(candidate){.op = NULL}, LLRT_TUNE_FAILED, 0, llrt_error_text());
   free(t->best_plan);
-  free(t->scratch);
+  tell_times(t);
   return status;
 }
 
@@ -395,7 +238,7 @@ llrt_status llrt_tune_op(llrt_op *op, const llrt_op_desc *given,
   if (!t) return llrt_error(LLRT_OUT_OF_MEMORY, "no memory for tuning");
   t->op = op;
   t->params = *params;
-  t->deadline = now_ms() + 1e3 * (params->seconds > 0 ? params->seconds : PRESET_SECONDS);
+  t->deadline = tune_now() + 1e3 * (params->seconds > 0 ? params->seconds : PRESET_SECONDS);
   llrt_status status = tune_bench_begin(op, given, &t->bench);
   if (status == LLRT_OK && !t->bench.call.empty) tune_alone(t);
   tune_bench_end(&t->bench);

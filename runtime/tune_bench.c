@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define LEAST_CACHE ((size_t)64 << 20)  /* bytes that are taken for a cache where less is known */
-#define POISON 0xa5                     /* of memory that is written, before it is */
 #define ENOUGH_RESULTS 4096             /* elements, of all fills together */
 #define MOST_FILLED ((size_t)256 << 20) /* bytes of data, of all fills together */
 
@@ -63,12 +62,16 @@ static llrt_status count_bytes(tune_bench *bench) {
     if (bench->written[t]) bench->result_bytes += (size_t)bytes;
     if (bench->written[t]) results += bytes * 8 / bench->call.bits[t];
     else filled += (size_t)bytes;
-    if ((size_t)bytes > bench->input_bytes) bench->input_bytes = (size_t)bytes;
+    const size_t made = bench->written[t] ? 0 : tune_made_bytes(bench, t);
+    if (made > bench->input_bytes) bench->input_bytes = made;
   }
   int wanted = results > 0 ? (int)((ENOUGH_RESULTS - 1) / results) + 1 : 1;
   int affordable = filled > 0 ? (int)(MOST_FILLED / filled) + 1 : TUNE_MOST_FILLS;
   bench->n_fills = wanted < affordable ? wanted : affordable;
   if (bench->n_fills > TUNE_MOST_FILLS) bench->n_fills = TUNE_MOST_FILLS;
+  const bool refills = bench->n_fills > 1 || bench->desc->in_place;
+  bench->moved_bytes = (size_t)bench->n_fills * (bench->result_bytes + (refills ? filled : 0));
+  bench->filled = -1;
   return LLRT_OK;
 }
 
@@ -141,49 +144,11 @@ static llrt_status launch(tune_bench *bench, const llrt_op *op, int variant) {
   return llrt_op_launch(op, variant, &bench->call, &params, NULL);
 }
 
-/* Ends of a grouped product's experts, of which each has as many rows, or each row's expert. */
-static void fill_ends(tune_bench *bench, int tensor) {
-  int64_t n = (int64_t)bench->bytes[tensor] / 4,
-          experts = bench->call.tensor[0].shape[DOT_EXPERT_AXIS];
-  int64_t rows = bench->call.tensor[0].shape[dot_grouped_axis(&bench->desc->dot)];
-  const bool sorted = dot_is_sorted(&bench->desc->dot);
-  for (int64_t i = 0; i < n; i++) {
-    int32_t end = (int32_t)(sorted ? i * experts / rows : rows * (i + 1 - (n - experts)) / experts);
-    memcpy(bench->input + 4 * i, &end, sizeof end);
-  }
-}
-
-static void fill_tensor(tune_bench *bench, int tensor, uint64_t seed) {
-  bool ends =
-      bench->desc->kind == LLRT_OP_DOT && dot_tensor(&bench->desc->dot, LLRT_DOT_ENDS) == tensor;
-  if (ends) fill_ends(bench, tensor);
-  else
-    tune_data_fill(bench->call.tensor[tensor].dtype, bench->call.bits[tensor], seed, bench->input,
-                   bench->bytes[tensor]);
-}
-
-static llrt_status fill(tune_bench *bench, int number) {
-  const op_call *call = &bench->call;
-  for (int t = 0; t < call->n; t++) {
-    if (bench->bytes[t] == 0) continue;
-    if (bench->written[t] && !(bench->desc->in_place && t == 1)) {
-      LLRT_TRY(llrt_memory_set(bench->device, call->tensor[t].data, POISON, bench->bytes[t], NULL));
-      continue;
-    }
-    if (bench->written[t]) continue; /* in place: the source's data are there */
-    fill_tensor(bench, t, (uint64_t)(number * LLRT_MAX_TENSORS + t));
-    LLRT_TRY(llrt_memory_copy(bench->device, call->tensor[t].data, bench->input, bench->bytes[t],
-                              LLRT_COPY_TO_DEVICE, NULL));
-    LLRT_TRY(llrt_stream_synchronize(bench->device, NULL));
-  }
-  return LLRT_OK;
-}
-
 /* Runs on one fill, and copies all that is written to `result`. */
 static llrt_status run(tune_bench *bench, const llrt_op *op, int variant, int number,
                        char *result) {
   const op_call *call = &bench->call;
-  LLRT_TRY(fill(bench, number));
+  LLRT_TRY(tune_fill(bench, number));
   LLRT_TRY(launch(bench, op, variant));
   for (int t = 0; t < call->n; t++) {
     if (!bench->written[t] || bench->bytes[t] == 0) continue;

@@ -38,9 +38,11 @@ static void put_code(unsigned char *data, int i, int bits, uint64_t code) {
         (unsigned char)(b < 8 ? code >> (8 * b) : mix(code + (uint64_t)b));
 }
 
+size_t tune_data_period(int bits) { return (size_t)PERIOD * (size_t)bits / 8; }
+
 void tune_data_fill(llrt_dtype dtype, int bits, uint64_t seed, void *data, size_t bytes) {
   const number_format *format = number_format_of(dtype);
-  size_t period = (size_t)PERIOD * (size_t)bits / 8;
+  const size_t period = tune_data_period(bits);
   unsigned char *at = data;
   int n = (int)(bytes < period ? bytes * 8 / (size_t)bits : PERIOD);
   memset(data, 0, bytes < period ? bytes : period);

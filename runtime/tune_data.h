@@ -14,6 +14,9 @@
  * that were lost in between, which are others in every order. `bits` of an element. */
 void tune_data_fill(llrt_dtype dtype, int bits, uint64_t seed, void *data, size_t bytes);
 
+/* Bytes behind which these data repeat, of elements of so many bits. */
+size_t tune_data_period(int bits);
+
 /* Whether elements are about what they should be, joined in another order perhaps: floats as far
  * apart as a few roundings of the type are of all elements' size, others the same. Of many, some.
  */

@@ -4,9 +4,11 @@
 
 #include <llrt/llrt.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static const option_spec table[] = {
     REQUEST_DESCRIBED_OPTIONS,
@@ -29,7 +31,9 @@ enum {
 typedef struct tuning {
   llrt_device *device;
   llrt_prepare_params params;
-  int failed; /* tuning itself: its line was written */
+  int failed;  /* tuning itself: its line was written */
+  int tried;   /* candidates beside the planned one */
+  bool chosen; /* something was measured, and the fastest kept */
 } tuning;
 
 /* ---- the table ---- */
@@ -51,6 +55,8 @@ static void print_candidate(void *user, const llrt_tune_candidate *c) {
   print_number(c->planned_us);
   printf("  %s%s%s\n", c->choice, c->why[0] ? ": " : "", c->why);
   fflush(stdout);
+  t->tried += c->state == LLRT_TUNE_TIMED || c->state == LLRT_TUNE_OTHER_BITS;
+  t->chosen |= c->state == LLRT_TUNE_CHOSEN;
   if (c->state == LLRT_TUNE_FAILED && strcmp(c->choice, "planned") == 0) t->failed = 1;
 }
 
@@ -97,6 +103,12 @@ static llrt_status place_values(const llrt_op_desc *desc, llrt_tensor *tensors, 
 
 /* ---- doing it ---- */
 
+static double seconds_since(const struct timespec *begin) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)(now.tv_sec - begin->tv_sec) + 1e-9 * (double)(now.tv_nsec - begin->tv_nsec);
+}
+
 static int tune(void *user, const llrt_op_desc *given) {
   tuning *t = user;
   llrt_op_desc desc = *given;
@@ -107,10 +119,13 @@ static int tune(void *user, const llrt_op_desc *given) {
   char line[512];
   llrt_status status = place_values(&desc, tensors, t->device, placed, memory);
   desc.tensors = tensors;
+  struct timespec begin;
+  clock_gettime(CLOCK_MONOTONIC, &begin);
   printf("%-10s %11s %11s %11s  choice\n", "", "predicted", "measured us", "planned us");
   if (status == LLRT_OK) status = llrt_op_prepare_with(t->device, &desc, &t->params, &op);
   if (status == LLRT_OK)
     status = llrt_op_choice_print(op, tensors, desc.n_tensors, line, sizeof line, NULL);
+  if (t->chosen) printf("%d candidates in %.1f s\n", t->tried, seconds_since(&begin));
   if (status == LLRT_OK) printf("%s\n", line);
   int code = status == LLRT_OK ? TOOL_DONE : tool_refuse_library(NULL);
   llrt_op_destroy(&op);

@@ -1,11 +1,12 @@
 /* Measured choice: the few best plans of an operation, timed on the device at hand.
  *
  * Planners choose by a model and by numbers that were measured on one GPU. Tuning compiles what
- * else they would make of the operation, checks every candidate's results against the planned one's
- * bit by bit, times them as single launches out of cold caches, by turns, and keeps the fastest for
- * the shape it was timed at. What is kept goes to the context's cache on disk (cache.h), under the
- * device's full name, its driver and this build, and serves there whoever prepares the operation or
- * calls it by one line. A choice never changes what a result is: docs/measured-choice.md. */
+ * else they would make of the operation, on the context's threads, times it as single launches out
+ * of cold caches, checks the results of what may win against the planned one's bit by bit, times
+ * the best by turns, and keeps the fastest for the shape it was timed at. What is kept goes to the
+ * context's cache on disk (cache.h), under the device's full name, its driver and this build, and
+ * serves there whoever prepares the operation or calls it by one line. A choice never changes what
+ * a result is: docs/measured-choice.md. */
 #ifndef LLRT_TUNE_H
 #define LLRT_TUNE_H
 
@@ -25,7 +26,7 @@ typedef enum llrt_tune {
 
 typedef enum llrt_tune_state {
   LLRT_TUNE_PLANNED = 0, /* the planner's own */
-  LLRT_TUNE_TIMED = 1,
+  LLRT_TUNE_TIMED = 1,   /* its results are right, or it is too slow to win and was not checked */
   LLRT_TUNE_OTHER_BITS = 2, /* its results are others: it is not taken */
   LLRT_TUNE_FAILED = 3,     /* it could not be compiled, loaded or run: `why` */
   LLRT_TUNE_CHOSEN = 4,     /* the last that is told: what runs from now on */

@@ -1,6 +1,7 @@
 /* See plan_choice.h. */
 #include "jit/plan/plan_choice.h"
 
+#include "base/memory.h"
 #include "base/status.h"
 #include "jit/plan/check/plan_view.h"
 #include "jit/plan/plan_make.h"
@@ -159,16 +160,42 @@ static bool is_variant(const plan *made, int kernel, const llrt_tensor *first) {
          plan_range_takes(&made->variant[kernel].launch.range, first);
 }
 
+llrt_status plan_chosen_take(plan_chosen *made, int number, const llrt_tensor *first, int units) {
+  made->variant =
+      number < 0 ? plan_pick(&made->plan, first, units) : kernel_of(&made->plan, number);
+  if (is_variant(&made->plan, made->variant, first)) return LLRT_OK;
+  return llrt_error(LLRT_UNSUPPORTED, "the plan has no variant %d for this shape", number);
+}
+
 llrt_status plan_choose(const op_description *desc, const plan_target *target,
                         const plan_choice *choice, const llrt_tensor *first, int units,
                         plan_chosen *out) {
   changed c;
   apply(target, choice, &out->tuning, &c);
   LLRT_TRY(plan_make(desc, &c.target, &c.options, &out->plan));
-  out->variant =
-      c.variant < 0 ? plan_pick(&out->plan, first, units) : kernel_of(&out->plan, c.variant);
-  if (is_variant(&out->plan, out->variant, first)) return LLRT_OK;
-  return llrt_error(LLRT_UNSUPPORTED, "the plan has no variant %d for this shape", c.variant);
+  return plan_chosen_take(out, c.variant, first, units);
+}
+
+int plan_choice_variant(const plan_choice *choice, plan_choice *numbers) {
+  int variant = -1;
+  *numbers = (plan_choice){.n = 0};
+  for (int i = 0; i < choice->n; i++)
+    if (choice->set[i].number == plan_tuning_count() + EXTRA_VARIANT)
+      variant = (int)choice->set[i].value;
+    else numbers->set[numbers->n++] = choice->set[i];
+  return variant;
+}
+
+plan_kept *plan_chosen_keep(const plan_chosen *made) {
+  const plan_kernel *stages = &made->plan.variant[made->variant];
+  const size_t n = 1 + (size_t)stages->launch.later;
+  plan_kept *kept = memory_new(sizeof *kept + n * sizeof *stages);
+  if (!kept) return NULL;
+  kept->tuning = made->tuning;
+  kept->n = (int32_t)n;
+  memcpy(kept->stage, stages, n * sizeof *stages);
+  for (size_t i = 0; i < n; i++) kept->stage[i].target.tuning = &kept->tuning;
+  return kept;
 }
 
 /* ---- neighbours ---- */

@@ -38,6 +38,25 @@ llrt_status plan_choose(const op_description *desc, const plan_target *target,
                         const plan_choice *choice, const llrt_tensor *first, int units,
                         plan_chosen *out);
 
+/* The variant that a choice asks for, as explain counts them; -1: none. *numbers: the choice
+ * without it. All variants of one choice's numbers are of one plan. */
+int plan_choice_variant(const plan_choice *choice, plan_choice *numbers);
+
+/* Makes variant `number` the one that runs, -1: the planner's own, of a plan that is made. Errors:
+ * UNSUPPORTED where it is none that the shape may run. */
+llrt_status plan_chosen_take(plan_chosen *made, int number, const llrt_tensor *first, int units);
+
+/* The kernels of a plan's variant, and the numbers that they point to: a plan has megabytes, of
+ * which few are worth keeping. */
+typedef struct plan_kept {
+  plan_tuning tuning;
+  int32_t n; /* stages */
+  plan_kernel stage[];
+} plan_kept;
+
+/* Of made->variant. Ownership: free. NULL: there is no memory. */
+plan_kept *plan_chosen_keep(const plan_chosen *made);
+
 /* The variant of a plan that a run takes (llrt_op_pick's rule); -1: none. */
 int plan_pick(const plan *made, const llrt_tensor *first, int units);
 

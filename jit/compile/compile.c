@@ -7,6 +7,7 @@
 #include "jit/compile/joins.h"
 #include "jit/compile/link.h"
 #include "jit/compile/machine.h"
+#include "jit/compile/ptx/ptx_write.h"
 #include "jit/compile/signed_truth.h"
 #include "jit/emit/core/module_flags.h"
 
@@ -120,6 +121,18 @@ static llrt_status emit_code(LLVMModuleRef module, LLVMTargetMachineRef machine,
   return diagnostics_status(report);
 }
 
+/* PTX without the code generator. *unknown: whether the module has something that only the code
+ * generator knows; there is no result then. */
+static llrt_status write_ptx(LLVMModuleRef module, const plan_target *target, int version,
+                             llrt_jit_result *result, bool *unknown) {
+  llrt_text text;
+  llrt_text_init(&text);
+  *unknown = ptx_write(module, target->name, version, &text) != NULL;
+  llrt_status status = *unknown ? LLRT_OK : set_result(result, text.data, text.length);
+  llrt_text_fini(&text);
+  return status;
+}
+
 /* PTX is text, whichever form is asked for; the others are objects that want linking. */
 static llrt_status emit_machine_code(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                      const plan_target *target, llrt_emit emit,
@@ -146,19 +159,23 @@ static void set_code_object_version(LLVMModuleRef module) {
                     LLVMValueAsMetadata(LLVMConstInt(i32, 500, false)));
 }
 
-static llrt_status compile(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline,
-                           const plan_target *target, llrt_emit emit, const diagnostics *report,
-                           llrt_jit_result *result) {
+static llrt_status compile(LLVMModuleRef module, LLVMTargetMachineRef machine,
+                           jit_machine_wishes wishes, const plan_target *target, llrt_emit emit,
+                           const diagnostics *report, llrt_jit_result *result) {
   jit_machine_adopt_module(machine, module);
   if (target->isa == PLAN_ISA_AMDGPU) set_code_object_version(module);
   LLRT_TRY(verify(module));
-  LLRT_TRY(optimise(module, machine, pipeline));
+  LLRT_TRY(optimise(module, machine, pipeline_of(target->isa, wishes.fast)));
   LLRT_TRY(diagnostics_status(report));
   if (target->isa == PLAN_ISA_NVPTX) {
     jit_keep_joins(module);
     jit_choose_signed_truth(module);
   }
   if (emit == LLRT_EMIT_IR) return emit_ir(module, result);
+  bool unknown = true;
+  if (wishes.fast)
+    LLRT_TRY(write_ptx(module, target, jit_machine_ptx(target, wishes), result, &unknown));
+  if (!unknown) return LLRT_OK;
   return emit_machine_code(module, machine, target, emit, report, result);
 }
 
@@ -179,8 +196,7 @@ llrt_status jit_compile_module(LLVMModuleRef module, const plan_target *target, 
   if (status == LLRT_OK) {
     LLVMContextRef context = LLVMGetModuleContext(module);
     LLVMContextSetDiagnosticHandler(context, note_diagnostic, &report);
-    status = compile(module, machine, pipeline_of(target->isa, wishes.fast), target, emit, &report,
-                     result);
+    status = compile(module, machine, wishes, target, emit, &report, result);
     LLVMContextSetDiagnosticHandler(context, NULL, NULL);
     LLVMDisposeTargetMachine(machine);
   }

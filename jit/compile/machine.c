@@ -7,6 +7,7 @@
 #include <llvm-c/Target.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct machine_row {
@@ -79,6 +80,12 @@ llrt_status jit_machine_create(const plan_target *target, jit_machine_wishes wis
                                      LLVMRelocPIC, LLVMCodeModelDefault);
   if (!*machine) return llrt_error(LLRT_UNSUPPORTED, "LLVM refuses target %s", target->name);
   return LLRT_OK;
+}
+
+int jit_machine_ptx(const plan_target *target, jit_machine_wishes wishes) {
+  const machine_row *row = find_row(target->name);
+  if (wishes.ptx || !row) return wishes.ptx;
+  return atoi(row->features + strlen("+ptx"));
 }
 
 void jit_machine_adopt_module(LLVMTargetMachineRef machine, LLVMModuleRef module) {

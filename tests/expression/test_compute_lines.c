@@ -43,6 +43,7 @@ static const struct {
 };
 
 static void check_instructions(const char *name, const char *ptx) {
+  cr_expect_null(strstr(ptx, ".reg .f32"), "%s: LLVM's code generator made it", name);
   static const char *const slow[] = {"div.rn.f32", "rcp.rn.f32", "sqrt.rn.f32"};
   for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
     cr_expect_null(strstr(ptx, slow[i]), "%s has %s", name, slow[i]);

@@ -174,9 +174,24 @@ static LLVMValueRef nvptx_opaque(emitter *e, LLVMValueRef value) {
   return emit_gpu_opaque(e, value, "=r,0", "=l,0");
 }
 
+static bool is_xor(LLVMValueRef value) {
+  return LLVMIsABinaryOperator(value) && LLVMGetInstructionOpcode(value) == LLVMXor;
+}
+
+/* Which bits a lane number differs in from the thread's own; NULL: it is not that but for constant
+ * bits. Where a warp's lanes stand for others (emit_roles.c), e->lane is a xor. */
+static LLVMValueRef bits_apart(const emitter *e, LLVMValueRef lane) {
+  if (!is_xor(lane) || is_xor(e->lane)) return NULL;
+  LLVMValueRef bits = LLVMGetOperand(lane, 1);
+  return LLVMGetOperand(lane, 0) == e->lane && LLVMIsAConstantInt(bits) ? bits : NULL;
+}
+
+/* Lanes that differ in constant bits have a form of their own, which wants no register. */
 static LLVMValueRef nvptx_shuffle(emitter *e, LLVMValueRef word, LLVMValueRef lane) {
-  LLVMValueRef args[] = {emit_i32(e, -1), word, lane, emit_i32(e, 31)};
-  return emit_intrinsic(e, "llvm.nvvm.shfl.sync.idx.i32", NULL, 0, args, 4);
+  LLVMValueRef bits = bits_apart(e, lane);
+  LLVMValueRef args[] = {emit_i32(e, -1), word, bits ? bits : lane, emit_i32(e, 31)};
+  return emit_intrinsic(e, bits ? "llvm.nvvm.shfl.sync.bfly.i32" : "llvm.nvvm.shfl.sync.idx.i32",
+                        NULL, 0, args, 4);
 }
 
 /* prmt.b32: selector nibbles, bytes 0-3 of the first operand, 4-7 of the second. */

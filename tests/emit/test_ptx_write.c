@@ -17,6 +17,7 @@ static const char around[] =
     "declare float @llvm.sin.f32(float)\n"
     "declare i1 @llvm.nvvm.vote.all.sync(i32, i1)\n"
     "declare i32 @llvm.nvvm.shfl.sync.idx.i32(i32, i32, i32, i32)\n"
+    "declare i32 @llvm.nvvm.shfl.sync.bfly.i32(i32, i32, i32, i32)\n"
     "define void @llrt_kernel(ptr addrspace(1) %%p, i64 %%n, i32 %%i, float %%x) {\n"
     "entry:\n"
     "%s\n"
@@ -86,6 +87,10 @@ Test(ptx_write, lines) {
       {"%y = call i32 @llvm.nvvm.shfl.sync.idx.i32(i32 -1, i32 %i, i32 3, i32 31)\n"
        "store i32 %y, ptr addrspace(1) %p\n ret void",
        {"shfl.sync.idx.b32 \t%r3, %r1, 3, 31, -1;"},
+       NULL},
+      {"%y = call i32 @llvm.nvvm.shfl.sync.bfly.i32(i32 -1, i32 %i, i32 16, i32 31)\n"
+       "store i32 %y, ptr addrspace(1) %p\n ret void",
+       {"shfl.sync.bfly.b32 \t%r3, %r1, 16, 31, -1;"},
        NULL},
       {"%a = zext i64 %n to i128\n %b = mul i128 %a, %a\n %c = lshr i128 %b, 64\n"
        "%d = trunc i128 %c to i64\n store i64 %d, ptr addrspace(1) %p\n ret void",

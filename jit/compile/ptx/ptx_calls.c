@@ -65,6 +65,7 @@ static const intrinsic intrinsics[] = {
     {"llvm.nvvm.mulhi.ull", "mul.hi.u64", "01"},
     {"llvm.nvvm.prmt", "prmt.b32", "012"},
     {"llvm.nvvm.shfl.sync.idx.i32", "shfl.sync.idx.b32", "1230"},
+    {"llvm.nvvm.shfl.sync.bfly.i32", "shfl.sync.bfly.b32", "1230"},
     {"llvm.nvvm.redux.sync.min", "redux.sync.min.s32", "01"},
     {"llvm.nvvm.redux.sync.max", "redux.sync.max.s32", "01"},
     {"llvm.nvvm.redux.sync.umin", "redux.sync.min.u32", "01"},

@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/status.h"
 #include "jit/plan/facts/value.h"
+#include "jit/plan/types/combine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,24 @@ static void take_whole(emitter *e, const emit_rolling *r, const rolled_run *run)
   }
 }
 
+/* Words of what a step joins: of all turns, as the tree wants them; or, where it may be joined in
+ * any grouping, what the turns before this one have given, at first what changes nothing. */
+static void open_joined(emitter *e, emit_rolling *r, const rolled_run *run, const plan_step *step,
+                        int value, LLVMBasicBlockRef before) {
+  int n = words_of(r->kernel, value);
+  LLVMTypeRef type = word_type(e, &r->kernel->value[value]);
+  if (!combine_regroups(step->combiner, (llrt_dtype)step->type)) {
+    move_words(e, r, n << run->bits, n, NULL, type, before);
+    return;
+  }
+  emit_words first;
+  for (int i = 0; i < n; i++)
+    first[i] = value == step->out
+                   ? emit_combine_identity(step->combiner, (llrt_dtype)step->type, type)
+                   : LLVMConstNull(type);
+  move_words(e, r, n, n, first, type, before);
+}
+
 /* Values that are there; then those that turns make; then what they join. */
 static void open_moves(emitter *e, emit_rolling *r, const rolled_run *run,
                        LLVMBasicBlockRef before) {
@@ -205,11 +224,19 @@ static void open_moves(emitter *e, emit_rolling *r, const rolled_run *run,
   for (int i = 0; i < run->n_turn; i++) {
     const plan_step *step = &r->kernel->step[run->turn[i]];
     if (!rolled_joins(r->kernel, run, step)) continue;
-    int n = words_of(r->kernel, step->out);
-    move_words(e, r, n << run->bits, n, NULL, word_type(e, &r->kernel->value[step->out]), before);
-    if (step->pairs)
-      move_words(e, r, n << run->bits, n, NULL, word_type(e, &r->kernel->value[step->index_out]),
-                 before);
+    open_joined(e, r, run, step, step->out, before);
+    if (step->pairs) open_joined(e, r, run, step, step->index_out, before);
+  }
+}
+
+/* The turn's results, behind those of the turns before. */
+static void join_made(emitter *e, const plan_step *step, moved *keys, moved *positions) {
+  for (int i = 0; i < keys->part; i++) {
+    emit_pair before = {keys->now[i], positions ? positions->now[i] : NULL};
+    emit_pair made = {keys->next[i], positions ? positions->next[i] : NULL};
+    made = emit_join(e, step, before, made);
+    keys->next[i] = made.key;
+    if (positions) positions->next[i] = made.index;
   }
 }
 
@@ -219,8 +246,10 @@ static void take_all_made(emitter *e, emit_rolling *r, const rolled_run *run) {
   for (int i = 0; i < run->n_turn; i++) {
     const plan_step *step = &r->kernel->step[run->turn[i]];
     if (!rolled_joins(r->kernel, run, step)) continue;
-    take_made(e, m++, step->out);
-    if (step->pairs) take_made(e, m++, step->index_out);
+    moved *keys = m++, *positions = step->pairs ? m++ : NULL;
+    take_made(e, keys, step->out);
+    if (positions) take_made(e, positions, step->index_out);
+    if (keys->part == keys->n) join_made(e, step, keys, positions);
   }
 }
 
@@ -238,7 +267,7 @@ static void leave(emitter *e, const emit_rolling *r, const rolled_run *run) {
   for (int i = 0; i < run->n_turn; i++) {
     const plan_step *step = &r->kernel->step[run->turn[i]];
     if (!rolled_joins(r->kernel, run, step)) continue;
-    join_all(e, step, m, step->pairs ? m + 1 : NULL, run->bits);
+    join_all(e, step, m, step->pairs ? m + 1 : NULL, m->part == m->n ? 0 : run->bits);
     m += step->pairs ? 2 : 1;
   }
 }

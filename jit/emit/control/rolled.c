@@ -5,6 +5,7 @@
 #include "jit/emit/control/rolled_steps.h"
 #include "jit/plan/facts/value.h"
 #include "jit/plan/kernel/step_table.h"
+#include "jit/plan/types/combine.h"
 
 #include <string.h>
 
@@ -141,7 +142,8 @@ static int saved_by(const finder *f, int registers) {
     int instructions = rolled_weight(f->kernel, step) << rolled_registers(f->kernel, step);
     if (run->turn[i] < run->first) again += instructions;
     else whole += instructions;
-    if (step->kind == PLAN_FOLD) moved += (1 << run->bits) - 1;
+    if (step->kind == PLAN_FOLD && !combine_regroups(step->combiner, (llrt_dtype)step->type))
+      moved += (1 << run->bits) - 1;
   }
   for (int i = 0; i < run->n_in; i++) {
     int words = rolled_words(f->kernel, run->in[i]);

@@ -57,6 +57,11 @@ bool combine_accumulates(int op, llrt_dtype element, llrt_dtype accumulator) {
   return is_signed_integer(element) && is_signed_integer(accumulator);
 }
 
+bool combine_regroups(int op, llrt_dtype type) {
+  bool rounds = op == LLRT_COMBINE_SUM || op == LLRT_COMBINE_PROD;
+  return op != COMBINE_AFFINE && !(rounds && is_float(type));
+}
+
 llrt_dtype combine_result(int op, llrt_dtype element, llrt_dtype accumulator) {
   bool grows = op == LLRT_COMBINE_SUM || op == LLRT_COMBINE_PROD;
   if (is_truth(op)) return LLRT_BOOL;

@@ -46,6 +46,10 @@ uint64_t combine_identity(int op, llrt_dtype type);
  * sums. */
 uint64_t combine_empty(int op, llrt_dtype element, llrt_dtype type);
 
+/* Whether a run of elements may be joined in any grouping, in their order: not sums and products of
+ * floats, which are rounded. */
+bool combine_regroups(int op, llrt_dtype type);
+
 /* a joined with b, both of the accumulator's type. For arg combiners: the better of both keys. */
 uint64_t combine_two(int op, llrt_dtype type, uint64_t a, uint64_t b);
 

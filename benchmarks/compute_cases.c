@@ -33,6 +33,13 @@ static const compute_place vllm_kv_odd[] = {{"kc", VLLM_K, 5}, {"vc", VLLM_V, 5}
   "n = k * rsqrt(mean(k * k, (p, i)) + 1e-6) * b; " \
   "kc = n * c + flip(n, p) * where(p == 0, -s, s); vc = v }"
 
+/* The same without norms. */
+#define APPEND_ROPE \
+  "(q[t h:32 (p:2 i:64)], k[t g:8 (p i)], v[t g (p i)], c[t i], s[t i]) -> " \
+  "(y[t h (p i)], kc[t g (p i)]: e4m3, vc[t g (p i)]: e4m3) " \
+  "{ y = q * c + flip(q, p) * where(p == 0, -s, s); " \
+  "kc = k * c + flip(k, p) * where(p == 0, -s, s); vc = v }"
+
 const compute_form compute_forms[] = {
     {"softmax",
      "(x[t n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) }",
@@ -141,6 +148,9 @@ const compute_form compute_forms[] = {
     {"append_hnd_apart", APPEND, {1, 6144}, "cs", hnd_apart},
     {"append_vllm_k_apart", APPEND, {1, 6144}, "cs", vllm_k_apart},
     {"append_vllm_kv_apart", APPEND, {1, 6144}, "cs", vllm_kv_apart},
+    {"append_rope_nhd", APPEND_ROPE, {1, 6144}, "cs", nhd},
+    {"append_rope_vllm_kv", APPEND_ROPE, {1, 6144}, "cs", vllm_kv},
+    {"append_rope_vllm_kv_apart", APPEND_ROPE, {1, 6144}, "cs", vllm_kv_apart},
     {"bias_cast", "(x[t n], b[n]) -> (y[t n]: bf16) { y = x + b }", {1, 1}, "x", NULL},
 };
 const int compute_forms_count = sizeof compute_forms / sizeof *compute_forms;

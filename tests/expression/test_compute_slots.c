@@ -146,6 +146,8 @@ static const struct {
      SLOTS_FIRST, 0, LLRT_RANGE_SKIP},
     {"(x[t h d]) -> (y[t h d]) { y = x - max(x, d) }", MANY + 5, 2, 16, LLRT_E4M3, SLOTS_OF_MANY, 0,
      LLRT_RANGE_SKIP},
+    {"(x[t h d]) -> (y[t h d]) { y = x * 0.5 }", MANY + 7, 2, 16, LLRT_E4M3, SLOTS_OF_MANY, 0,
+     LLRT_RANGE_SKIP},
     {"(x[t h d]) -> (y[t h d]) { y = x / sum(x * x, d) }", MANY + 1, 2, 32, LLRT_E4M3, SLOTS_OF_16,
      0, LLRT_RANGE_SKIP},
     {"(x[t h d], w[t h d]) -> (z[t h d], y[t h d]) { z = x / sum(x * x, d); y = w }", 40, 2, 32,

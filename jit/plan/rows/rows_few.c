@@ -1,8 +1,8 @@
 /* Outputs in slots that an index chooses, of few positions: a decoder's step appends one token of
  * each sequence to a cache, whose slots lie in blocks of their own. Such slots fill no sectors
  * together, and a multiprocessor has a block or none: what it waits for is all the time there is.
- * So there is a variant for them, whose tile has no positions for the sake of slots, whose threads
- * have half as many elements, and which loads what rows share with the rows. */
+ * So there is a variant for them, whose tile has no positions for the sake of slots and half as
+ * many elements, and which loads what rows share with the rows. */
 #include "jit/plan/rows/rows.h"
 
 #include "base/bits.h"
@@ -25,8 +25,7 @@ static int slots_axis(const op_description *desc) {
 bool rows_few(const op_description *desc, const plan_target *target, plan_range *range) {
   int axis = slots_axis(desc);
   *range = (plan_range){.min_elements = 0};
-  if (axis < 0 || target->simd_lanes || !desc->program.reduced || desc->program.reduced >> axis & 1)
-    return false;
+  if (axis < 0 || target->simd_lanes || desc->program.reduced >> axis & 1) return false;
   range->max_extent[axis] = MOST_OF_UNIT * PLAN_MEASURED_UNITS;
   return true;
 }

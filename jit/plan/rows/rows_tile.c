@@ -237,7 +237,7 @@ static void gpu_roles(rows_tiler *w) {
   /* Of one tensor a thread takes twice as many elements, whose accesses are as much under way as
    * those of two tensors, and pay for the thread; the tile is the same. */
   int lone = rows_loaded_first(w->r, NULL) == 1;
-  fill(w, PLAN_WARP, tuning->rows_flat_warp_bits - lone, kept);
+  fill(w, PLAN_WARP, tuning->rows_flat_warp_bits - lone - w->r->few, kept);
   fill(w, PLAN_REGISTER, tuning->rows_flat_bits + lone, kept);
 }
 

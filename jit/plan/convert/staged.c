@@ -173,6 +173,8 @@ static llrt_status make_of(const op_description *desc, const plan_target *target
   draft_place_vector(&d, 1 - t);
   *why = "the other side's vectors are too short";
   if (plan_access_bytes(kernel->tensor_bits[0], d.flat_vector) < LEAST_VECTOR) return LLRT_OK;
+  *why = "the panel is no whole number of the other side's vectors";
+  if (kernel->panel.positions % (1 << d.flat_vector) != 0) return LLRT_OK;
   kernel->panel.unit = (uint8_t)bits_log2(target->access_bytes);
   kernel->panel.vector = (uint8_t)d.flat_vector;
   LLRT_TRY(draft_arg(&d, (plan_arg){.kind = PLAN_ARG_END, .factor = kernel->tensor_bits[0]},

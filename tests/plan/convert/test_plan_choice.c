@@ -237,6 +237,26 @@ Test(plan_choice, odd_rows_of_nibbles_are_stored_by_vectors) {
   }
 }
 
+/* Digits of few elements each, of which a panel of four would be wanted where any size is: copies
+ * of it are whole vectors all the same, or there is none. */
+Test(plan_choice, panels_that_are_asked_for_are_whole_vectors) {
+  static const text_pair text = {
+      "storage(rank=2, digits=[dim1: 4 @ 1, dim1: 4 @ 16, dim1: 2 @ 8, dim0: 2 @ 64, dim1: 2 @ "
+      "128, "
+      "dim1: rest @ 256, dim0: 4, dim0: 2 @ 4, dim0: 16, dim0: rest], pad=0)",
+      "row_major",
+      {1024, 256}};
+  static plan made;
+  pair p;
+  pair_parse(&text, &p);
+  for (int form = 1; form <= 3; form++) {
+    const plan_options options = {.panels = form};
+    pair_plan(&p, LLRT_U8, "sm_90a", &options, &made);
+    for (int v = 0; v < made.n_variants; v++)
+      cr_expect_eq(plan_verify(&made.variant[v]), LLRT_OK, "form %d: %s", form, llrt_last_error());
+  }
+}
+
 /* Steps of a kind in any variant. */
 static int count_kind(const plan *made, plan_step_kind kind) {
   int n = 0;

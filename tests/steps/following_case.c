@@ -112,6 +112,12 @@ bool following_case_make(uint64_t *seed, step_case *c, const plan_target *target
     c->kernel.bound[c->kernel.n_bounds++] = (plan_bound){
         .axis = 1, .top = 1, .tensors = 3, .limit = {-1, x.limit}, .full = {-1, x.limit >> x.rows}};
   step_add(c, (plan_step){.kind = PLAN_LOAD, .out = number, .masked = masked});
+  if (step_once_in(seed, 3)) { /* only where the first two values follow each other */
+    step_add(c, (plan_step){
+                    .kind = PLAN_IF_INTERIOR, .by_values = 1, .body = 1, .ignored_bounds = masked});
+    step_add(c, (plan_step){.kind = PLAN_STORE, .tensor = 1, .in = number, .masked = masked});
+    return true;
+  }
   step_add(c, (plan_step){.kind = PLAN_IF_INTERIOR,
                           .by_values = 1,
                           .vector = following,

@@ -395,8 +395,29 @@ static bool all_follow(const step_state *s, const plan_step *step) {
   return all;
 }
 
+/* Whether the value of the block's second position, which is one of the shape, is the first's next.
+ */
+static bool begin_to_follow(const step_state *s, const plan_step *step) {
+  const plan_index *index = &s->kernel->index[step->by_values - 1];
+  int64_t position[PLAN_MAX_DIGITS], next[PLAN_MAX_DIGITS], first = 0, second = 0, at = 0, axis = 0;
+  step_position(s, 0, position);
+  memcpy(next, position, sizeof next);
+  for (int i = 0; i < s->kernel->n_digits; i++) {
+    const plan_digit *digit = &s->kernel->digit[i];
+    if (!(index->axes >> digit->axis & 1)) continue;
+    axis = digit->axis;
+    next[i] += digit->step == 1;
+    at += next[i] * digit->step;
+  }
+  if (at >= step_number(s, &index->limit[axis])) return false;
+  index_value(s, index, position, &first);
+  index_value(s, index, next, &second);
+  return second == first + 1;
+}
+
 /* Whether every bound holds for all that the block's digits may be, by their upper parts. */
 static bool is_interior(const step_state *s, const plan_step *step) {
+  if (step->by_values && step->vector == 0) return begin_to_follow(s, step);
   if (step->by_values) return all_follow(s, step);
   for (int b = 0; b < s->kernel->n_bounds; b++) {
     const plan_bound *bound = &s->kernel->bound[b];

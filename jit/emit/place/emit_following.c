@@ -48,8 +48,18 @@ static LLVMValueRef equals(emitter *e, LLVMValueRef a, LLVMValueRef b) {
   return LLVMBuildICmp(e->builder, LLVMIntEQ, a, b, "");
 }
 
+/* Of the block's first two positions. */
+static LLVMValueRef begin_to_follow(emitter *e, const plan_index *index) {
+  lane_positions at = find_positions(e, index, 1);
+  plan_value still = lay_positions(e, &at, e->kernel->lane_bits);
+  LLVMValueRef first = emit_raw_value(e, index, &still, 0);
+  LLVMValueRef second = emit_raw_value(e, index, &still, at.of_lane[0]);
+  return equals(e, second, LLVMBuildAdd(e->builder, first, emit_i64(e, 1), ""));
+}
+
 /* Beyond the shape the last value stands in, which does not follow itself. */
 LLVMValueRef emit_values_follow(emitter *e, const plan_index *index, int following) {
+  if (following == 0) return e->ops->all_lanes(e, begin_to_follow(e, index));
   lane_positions at = find_positions(e, index, following);
   plan_value all = lay_positions(e, &at, 0), firsts = lay_positions(e, &at, following);
   LLVMValueRef mask = emit_i64(e, (int64_t)bits_mask(following)), follow = NULL;

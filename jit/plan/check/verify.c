@@ -261,12 +261,12 @@ static llrt_status check_by_values(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   if (!step->by_values) return LLRT_OK;
   CHECK(!kernel->target.simd_lanes && !kernel->flat && step->by_values <= kernel->n_indices &&
-            !step->looped && !step->in_ring && step->vector > 0 &&
-            step->vector <= kernel->lane_bits,
+            !step->looped && !step->in_ring && step->vector <= kernel->lane_bits,
         "step %d: no values to ask about", at);
   const plan_index *index = &kernel->index[step->by_values - 1];
+  int asked = step->vector > 0 ? step->vector : 1;
   CHECK(plan_slots_of(kernel, index->tensor) == index &&
-            bits_count(plan_following_bits(kernel, index, step->vector)) == step->vector,
+            bits_count(plan_following_bits(kernel, index, asked)) == asked,
         "step %d: no 2^%d values of i%d", at, step->vector, step->by_values - 1);
   return LLRT_OK;
 }

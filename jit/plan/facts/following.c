@@ -65,8 +65,21 @@ static bool follows(const plan_kernel *kernel, const plan_index *index, int foll
   return (first & mask) == 0 && value == first + behind;
 }
 
+/* Of the block's first two positions. */
+static bool begin_to_follow(const plan_kernel *kernel, const plan_index *index, uint64_t grid,
+                            const int64_t *upper, const uint64_t *args) {
+  int64_t position[PLAN_MAX_DIGITS], first, second;
+  plan_tile_position(kernel, 0, grid, upper, position);
+  plan_index_value(kernel, index, position, args, &first);
+  position[plan_lowest_digit(kernel, bits_lowest(index->axes))]++;
+  if (plan_index_place(kernel, index, position, args, 0) < 0) return false;
+  plan_index_value(kernel, index, position, args, &second);
+  return second == first + 1;
+}
+
 bool plan_values_follow(const plan_kernel *kernel, const plan_index *index, int following,
                         uint64_t grid, const int64_t *upper, const uint64_t *args) {
+  if (following == 0) return begin_to_follow(kernel, index, grid, upper, args);
   uint64_t axis = plan_axes_bits(kernel, index->axes);
   bool all = true;
   for (uint64_t tile = 0; all && tile < 1ull << kernel->space.in[0].bits; tile++) {

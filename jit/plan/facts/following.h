@@ -24,7 +24,8 @@ void plan_address_of_access(const plan_kernel *kernel, const plan_step *step,
                             plan_address_map *map);
 
 /* Whether the values of the index that the block chooses follow each other, 2^following at a time,
- * from multiples of 2^following on, each in range and none beyond the shape. */
+ * from multiples of 2^following on, each in range and none beyond the shape; following 0: whether
+ * that of the block's second position, in the shape, is the first one's next. */
 bool plan_values_follow(const plan_kernel *kernel, const plan_index *index, int following,
                         uint64_t grid, const int64_t *upper, const uint64_t *args);
 

@@ -291,7 +291,8 @@ typedef struct plan_step {
                          each of the first turns, of which this is one */
   uint8_t by_values;  /* IF_INTERIOR: 1 + the number of an index, about whose values it asks, not
                          about bounds: whether those that the block chooses follow each other,
-                         2^vector at a time, from multiples of 2^vector on, all in range. GPU */
+                         2^vector at a time, from multiples of 2^vector on, all in range; vector 0:
+                         whether that of the block's second position is the first one's next. GPU */
   uint8_t following;  /* STORE in the body of such a step: the lowest 2^following positions along
                          the axis of the tensor's index, whose values follow each other, are those
                          of an access; 0: none are */

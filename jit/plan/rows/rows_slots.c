@@ -205,13 +205,36 @@ static llrt_status store_following(rows *r, int tensor, int following, int value
   return LLRT_OK;
 }
 
+/* What slots that do not, wherever they are. Where the first two follow each other most do, though
+ * not from a multiple on: then neighbouring lanes have neighbouring slots. Both ways are right for
+ * all of them. */
+static llrt_status store_any(rows *r, int tensor, bool asks, int value) {
+  plan_kernel *kernel = r->d.kernel;
+  int branch = -1, apart = value;
+  if (asks) {
+    uint8_t index = (uint8_t)(1 + (slots_of(r, tensor) - kernel->index));
+    LLRT_TRY(draft_open(kernel,
+                        (plan_step){.kind = PLAN_IF_INTERIOR,
+                                    .by_values = index,
+                                    .ignored_bounds = (uint32_t)bits_mask(kernel->n_bounds)},
+                        &branch));
+    LLRT_TRY(lay_out(r, tensor, 0, &value));
+    LLRT_TRY(rows_store_at_edge(r, tensor, value));
+    draft_close(kernel, branch);
+  }
+  int end = kernel->n_steps;
+  LLRT_TRY(lay_out_apart(r, tensor, &apart));
+  LLRT_TRY(rows_store_at_edge(r, tensor, apart));
+  if (branch >= 0) kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - end);
+  return LLRT_OK;
+}
+
 llrt_status rows_store_slots(rows *r, int tensor, int value) {
   plan_kernel *kernel = r->d.kernel;
   int following = following_of(r, tensor, &kernel->value[value]), branch = -1;
   if (following > 0) LLRT_TRY(store_following(r, tensor, following, value, &branch));
   int end = kernel->n_steps;
-  LLRT_TRY(lay_out_apart(r, tensor, &value));
-  LLRT_TRY(rows_store_at_edge(r, tensor, value));
+  LLRT_TRY(store_any(r, tensor, following > 0, value));
   if (branch >= 0) kernel->step[branch].otherwise = (uint8_t)(kernel->n_steps - end);
   return LLRT_OK;
 }

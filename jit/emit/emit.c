@@ -188,6 +188,16 @@ static bool is_straight_program(const plan_kernel *kernel) {
   return applies && !walks;
 }
 
+/* With words of so many values behind it: those of as many as there may be are 2 MB. */
+static emitter *new_emitter(int n_values) {
+  size_t words = (size_t)n_values * sizeof(emit_words);
+  emitter *e = memory_zeroed(1, sizeof *e + 2 * words);
+  if (!e) return NULL;
+  e->value = (emit_words *)(e + 1);
+  e->prepared = e->value + n_values;
+  return e;
+}
+
 llrt_status jit_emit_kernel(const plan_kernel *kernel, LLVMContextRef context,
                             LLVMModuleRef *module, char *message, size_t message_size) {
   *module = NULL;
@@ -195,7 +205,7 @@ llrt_status jit_emit_kernel(const plan_kernel *kernel, LLVMContextRef context,
     snprintf(message, message_size, "%s", llrt_error_text());
     return LLRT_INTERNAL;
   }
-  emitter *e = memory_zeroed(1, sizeof *e);
+  emitter *e = new_emitter(kernel->n_values);
   if (!e) {
     snprintf(message, message_size, "out of memory");
     return LLRT_OUT_OF_MEMORY;

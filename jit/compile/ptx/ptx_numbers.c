@@ -2,6 +2,7 @@
 #include "jit/compile/ptx/ptx_writer.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* How the bits of an operand are read. */
 typedef enum reading { BITS, SIGNED, UNSIGNED, REAL } reading;
@@ -36,10 +37,14 @@ static operation operation_of(LLVMOpcode code) {
   }
 }
 
+/* "add.s32": what is printed for each instruction is put together without printf. */
 static void name_opcode(char opcode[24], operation o, ptx_class class) {
   static const char letter[] = {'b', 's', 'u', 'f'};
-  if (class == PTX_PRED) snprintf(opcode, 24, "%s.pred", o.name);
-  else snprintf(opcode, 24, "%s.%c%s", o.name, letter[o.reads], ptx_width(class));
+  size_t n = strlen(o.name);
+  memcpy(opcode, o.name, n);
+  opcode[n++] = '.';
+  if (class != PTX_PRED) opcode[n++] = letter[o.reads];
+  memcpy(opcode + n, ptx_width(class), strlen(ptx_width(class)) + 1);
 }
 
 /* Distances are of 32 bits, whatever is shifted. */

@@ -49,15 +49,16 @@ typedef struct ptx_grid {
   const ptx_system *system; /* NULL: the device is alone */
   uint32_t blocks, threads; /* > 0; along x */
   uint32_t cluster;         /* blocks of a cluster, which divide `blocks`; 0: 1 */
-  bool programmatic;      /* launched while the grid before it ends: what touches global memory has
-                             waited, or meets nothing that the grids in `front` have touched, and waits
-                             before it ends */
+  /* Launched while the grid before it ends: what touches global memory has waited, or meets nothing
+   * that the grids in `front` have touched, and waits before it ends. */
+  bool programmatic;
   bool may_be_beside;     /* `front` is not known: it is taken to meet nothing */
   const ptx_front *front; /* NULL: none in front may be run beside */
   ptx_front **touched;    /* where it is noted what the grid touches; NULL: nowhere */
-  bool apart;    /* lanes that a branch parted stay so until they are synchronised; else they join
-                    where    they come to the same instruction, as compilers mostly make them */
-  bool reversed; /* clusters run from the last one down */
+  /* Lanes that a branch parted stay so until they are synchronised; else they join where they come
+   * to the same instruction, as compilers mostly make them. */
+  bool apart;
+  bool reversed;           /* clusters run from the last one down */
   uint32_t dynamic_shared; /* bytes of .extern .shared */
   void *const *parameters; /* addresses of the kernel's parameters, in order */
 } ptx_grid;

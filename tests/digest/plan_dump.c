@@ -370,8 +370,8 @@ static void put_workspace(llrt_text *out, const plan_workspace *workspace) {
 
 static void put_launch(llrt_text *out, const plan_launch *x) {
   begin(out, "launch", x->stage);
-  NUMBER(later) NUMBER(beside) NUMBER(block_elements) NUMBER(threads) NUMBER(shared_bytes) NUMBER(value_bytes)
-  NUMBER(cluster)
+  NUMBER(later) NUMBER(beside) NUMBER(block_elements) NUMBER(threads) NUMBER(shared_bytes)
+  NUMBER(value_bytes) NUMBER(cluster)
   NUMBER(most_blocks) NUMBER(rounds) NUMBER(dealt) NUMBER(block_bytes)
   put_args(out, x);
   put_grid_places(out, "grid", x->grid, x->n_grid);

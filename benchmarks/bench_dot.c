@@ -3,7 +3,7 @@
  * Results are compared with sums in f64 at places spread over D, then single launches are timed
  * with nothing in the caches. --sizes: N = K, in the k of the option: 8192k, 2880k; --shapes
  * models: the layers of model_layers.h; odd: those of rows that begin inside lines of memory;
- * random: shapes of the seed. */
+ * random: shapes of the seed; MxNxK,...: these. */
 #include "dot_kinds.h"
 #include "dot_run.h"
 #include "model_layers.h"
@@ -326,12 +326,11 @@ static bool run_layers(harness *h, const flushed *f, const model_layer *layers, 
 /* Shapes that no list has: the same for every kind. */
 static bool run_random(harness *h, const flushed *f, int *cases) {
   bool right = true;
-  if (!h->options.list) printf("seed %" PRIu64 "\n", h->options.seed);
+  dot_extents shape;
+  if (!h->options.list && !h->options.extents) printf("seed %" PRIu64 "\n", h->options.seed);
   for (int i = 0; i < dot_kinds_count; i++)
-    for (int r = 0; r < RANDOM_SHAPES; r++) {
-      const dot_extents shape = random_shape(h->options.seed, r);
+    for (int r = 0; random_shape(&h->options, r, &shape); r++)
       right &= run_weights(h, f, &dot_kinds[i], shape, &shape.m, 1, cases);
-    }
   return right;
 }
 

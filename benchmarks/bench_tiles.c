@@ -2,8 +2,7 @@
  * by fit_tiles.py. Prints a line of JSON for each class of shapes, with its candidates, and one for
  * each shape, with their times. Results of candidates are compared with each other where D is
  * small. --shapes models: the layers of model_layers.h and random ones (--seed); random: these
- * alone;
- * --sizes: N = K, in the k of the option. */
+ * alone; MxNxK,...: what is asked for; --sizes: N = K, in the k of the option. */
 #include "dot_kinds.h"
 #include "flushed.h"
 #include "jit/plan/plan_make.h"
@@ -82,10 +81,9 @@ static void list_cases(harness *h, const dot_kind *kind) {
   for (int l = 0; l < odd_layers_count && o->odd; l++)
     for (int r = 0; r < model_rows_count; r++)
       add_case(h, kind, model_rows[r], odd_layers[l].n, odd_layers[l].k);
-  for (int i = 0; i < RANDOM_SHAPES && (o->models || o->random); i++) {
-    const dot_extents x = random_shape(o->seed, i);
+  dot_extents x;
+  for (int i = 0; (o->models || o->random) && random_shape(o, i, &x); i++)
     add_case(h, kind, x.m, x.n, x.k);
-  }
 }
 
 /* Shapes with the same promises have the same kernels. */

@@ -48,7 +48,7 @@ static const option_spec option_table[] = {
     {"only", 0, "REGEX", "only cases whose name it is found in"},
     {"sizes", 0, "N[,N]",
      "sizes of one tensor in MiB, with k in KiB, with b in bytes: 8,64 or 64k or 8b"},
-    {"shapes", 0, "even|odd|models|random",
+    {"shapes", 0, "even|odd|models|random|MxNxK,...",
      "powers of two (default), or shapes that models have; dot: models' linear layers, odd ones, "
      "the seed's"},
     {"products", 0, "LIST",
@@ -188,6 +188,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .odd = shapes && strcmp(shapes, "odd") == 0,
                            .models = shapes && strcmp(shapes, "models") == 0,
                            .random = shapes && strcmp(shapes, "random") == 0,
+                           .extents = shapes && *shapes >= '0' && *shapes <= '9' ? shapes : NULL,
                            .check_only = given.value[CHECK_ONLY],
                            .whole = given.value[WHOLE],
                            .batch_invariant = given.value[BATCH_INVARIANT],
@@ -199,6 +200,7 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
                            .choices = given.value[CHOICES],
                            .predict = given.value[PREDICT],
                            .list = given.value[LIST]};
+  out->random |= out->extents != NULL;
   if (shapes && !out->odd && !out->models && !out->random && strcmp(shapes, "even") != 0)
     wrong_value(c.name, SHAPES, shapes);
   const char *tune = given.value[TUNE];

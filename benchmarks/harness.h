@@ -32,7 +32,8 @@ typedef struct harness_options {
   int64_t size[HARNESS_MAX_SIZES]; /* bytes of one tensor */
   bool odd;                        /* shapes that are no powers of two */
   bool models;                     /* products: the linear layers of models */
-  bool random;                     /* products: shapes of the seed (random_shapes.h) */
+  bool random;                     /* products: shapes of the seed (random_shapes.h) ... */
+  const char *extents;             /* ... or these: MxNxK, between commas; else NULL */
   bool check_only;                 /* no timing */
   bool whole;                      /* products: every element is compared, and runs at once are */
   bool batch_invariant;            /* dot: the same rows alone, and what that costs */

@@ -11,7 +11,10 @@
  * + (r mod 8) s + c 16, chunks past s leading offsets apart; transposed (16 bits), s bytes of rows
  * follow each other, chunk c of k is at c 16 + (k mod 8) s, further rows leading offsets, further k
  * stride offsets apart. Swizzles XOR bits 4-6 of the address with bits 7-9, as many as s has
- * chunks. */
+ * chunks.
+ *
+ * A row of an operand with undefined bytes makes its own row or column of D undefined. Until the
+ * wait all of D is: what is so behind it stands in the upper half of a lane's undefined bits. */
 #include "emulators/ptx/ptx_run.h"
 
 #include <stdlib.h>
@@ -21,6 +24,7 @@
 #define MAX_K 32
 #define MAX_CHUNKS 1024
 #define GROUP_WARPS 4
+#define BEHIND_WAIT 32 /* bits of a lane's undefined bits: those above are so behind the wait */
 
 typedef struct in_flight {
   uint64_t group;
@@ -50,6 +54,7 @@ typedef struct product {
   int n, k, width;
   const ptx_type *a, *b, *d;
   double x[16][MAX_K], y[MAX_K][MAX_N];
+  bool x_unknown[16], y_unknown[MAX_N];
   uint32_t chunk[MAX_CHUNKS];
   int n_chunks;
 } product;
@@ -81,6 +86,8 @@ void ptx_wgmma_move(ptx_warp *warp, int to, int from) {
   if (!warp->wgmma) return;
   warp->wgmma->pending[to] = warp->wgmma->pending[from];
   warp->stamp[to] = warp->stamp[from];
+  if (warp->wgmma->pending[to])
+    memcpy(ptx_undefined(warp, to), ptx_undefined(warp, from), sizeof(ptx_lanes));
 }
 
 bool ptx_wgmma_ended(ptx_run *run) {
@@ -132,7 +139,8 @@ static uint32_t chunk_of(const operand_matrix *matrix, int row, int k, int bytes
   return (uint32_t)(at ^ ((at >> 7 & mask) << 4));
 }
 
-static bool note_chunk(ptx_run *run, ptx_warp *warp, const ptx_op *op, product *of, uint32_t at) {
+static bool note_chunk(ptx_run *run, ptx_warp *warp, const ptx_op *op, product *of, uint32_t at,
+                       bool *unknown) {
   int other;
   bool fence;
   if (!emu_shared_holds(&run->shared, at, 16)) {
@@ -146,12 +154,7 @@ static bool note_chunk(ptx_run *run, ptx_warp *warp, const ptx_op *op, product *
                               : "reads shared memory that agent %d writes",
                         other);
   }
-  for (int i = 0; i < 16; i++) {
-    if (run->shared.undefined[at + (uint32_t)i]) {
-      return ptx_fault_at(run, warp, op, EMU_NOWHERE, at + (uint32_t)i, EMU_UNDEFINED,
-                          "an operand in shared memory");
-    }
-  }
+  for (int i = 0; i < 16; i++) *unknown |= run->shared.undefined[at + (uint32_t)i] != 0;
   of->chunk[of->n_chunks++] = at;
   return true;
 }
@@ -159,10 +162,10 @@ static bool note_chunk(ptx_run *run, ptx_warp *warp, const ptx_op *op, product *
 /* Element (row, k) of a matrix in shared memory; each chunk is noted with its first element. */
 static bool element_of(ptx_run *run, ptx_warp *warp, const ptx_op *op, product *of,
                        const operand_matrix *matrix, int row, int k, const ptx_type *type,
-                       double *value) {
+                       double *value, bool *unknown) {
   int bytes = type->bits / 8, element;
   uint32_t at = chunk_of(matrix, row, k, bytes, &element);
-  if (element == 0 && !note_chunk(run, warp, op, of, at)) return false;
+  if (element == 0 && !note_chunk(run, warp, op, of, at, unknown)) return false;
   uint64_t bits = 0;
   memcpy(&bits, run->shared.data + at + element * bytes, (size_t)bytes);
   *value = ptx_number_of(type, bits);
@@ -178,7 +181,7 @@ static bool load_a(ptx_run *run, ptx_warp *warp, const ptx_op *op, product *of, 
     for (int i = 0; i < 16 * of->k; i++) {
       int row = transposed ? i % 16 : i / of->k, k = transposed ? i / 16 : i % of->k;
       if (!element_of(run, warp, op, of, &matrix, warp->index % GROUP_WARPS * 16 + row, k, of->a,
-                      &of->x[row][k])) {
+                      &of->x[row][k], &of->x_unknown[row])) {
         return false;
       }
     }
@@ -198,7 +201,8 @@ static bool load_b(ptx_run *run, ptx_warp *warp, const ptx_op *op, product *of, 
   if (!describe(run, warp, op, 2, transposed, &matrix)) return false;
   for (int i = 0; i < of->n * of->k; i++) {
     int n = transposed ? i % of->n : i / of->k, k = transposed ? i / of->n : i % of->k;
-    if (!element_of(run, warp, op, of, &matrix, n, k, of->b, &of->y[k][n])) return false;
+    if (!element_of(run, warp, op, of, &matrix, n, k, of->b, &of->y[k][n], &of->y_unknown[n]))
+      return false;
   }
   return true;
 }
@@ -253,21 +257,25 @@ static bool accumulate(ptx_run *run, ptx_warp *warp, const ptx_op *op, product *
   ptx_wgmma *state = warp->wgmma;
   if (!ptx_require_defined(run, warp, op, 3, PTX_FULL, "scale-d")) return false;
   bool add = warp->value[ptx_reg(op, 3, 0)][0] != 0, half = of->d->bits == 16;
-  int count = op->operand[0].count, lane, packed = half ? 2 : 1;
+  int count = op->operand[0].count, packed = half ? 2 : 1;
   for (int r = 0; r < count; r++) {
     int reg = ptx_reg(op, 0, r);
-    if (add && !state->pending[reg] && ptx_has_undefined(warp, reg, PTX_FULL, &lane)) {
-      return ptx_fault(run, warp, op, lane, EMU_UNDEFINED, "an accumulator is undefined");
+    if (add && !state->pending[reg] && warp->state[reg] == PTX_NEVER) {
+      return ptx_fault(run, warp, op, 0, EMU_UNDEFINED, "an accumulator is undefined");
     }
-    ptx_lanes value = {0}, unknown;
+    ptx_lanes value = {0}, unknown = {0};
+    for (int l = 0; l < PTX_LANES && add && warp->state[reg] != PTX_DEFINED; l++)
+      unknown[l] = ptx_undefined(warp, reg)[l] >> (state->pending[reg] ? BEHIND_WAIT : 0);
     for (int i = 0; i < PTX_LANES * packed; i++) {
       int l = i / packed, e = i % packed, number = r * packed + e;
       int row = l / 4 + 8 * (number / 2 % 2), column = number / 4 * 8 + l % 4 * 2 + number % 2;
       double sum = add ? ptx_part_of(warp, reg, l, of->d, e) : 0;
       for (int k = 0; k < of->k; k++) sum += of->x[row][k] * of->y[k][column];
       value[l] |= ptx_result_bits(of->d, sum) << (16 * e);
+      if (of->x_unknown[row] || of->y_unknown[column])
+        unknown[l] |= (half ? (uint64_t)UINT16_MAX : UINT32_MAX) << (16 * e);
     }
-    for (int l = 0; l < PTX_LANES; l++) unknown[l] = UINT32_MAX;
+    for (int l = 0; l < PTX_LANES; l++) unknown[l] = unknown[l] << BEHIND_WAIT | UINT32_MAX;
     ptx_write(warp, reg, PTX_FULL, value, unknown);
     state->pending[reg] = 1 + state->group;
   }
@@ -302,6 +310,8 @@ static bool run_product(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t
   static _Thread_local product of;
   bool registers, a_transposed, b_transposed;
   of.n_chunks = 0;
+  memset(of.x_unknown, 0, sizeof of.x_unknown);
+  memset(of.y_unknown, 0, sizeof of.y_unknown);
   if (!shape_of(op, &of, &registers, &a_transposed, &b_transposed)) {
     return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNKNOWN, "shape, types or operands");
   }
@@ -380,9 +390,10 @@ static bool run_wait(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
     if (!state->pending[reg] || state->pending[reg] > before) continue;
     state->pending[reg] = 0;
     uint64_t stamp = warp->stamp[reg];
-    ptx_lanes value;
+    ptx_lanes value, unknown;
     memcpy(value, warp->value[reg], sizeof value);
-    ptx_write(warp, reg, PTX_FULL, value, NULL);
+    for (int l = 0; l < PTX_LANES; l++) unknown[l] = ptx_undefined(warp, reg)[l] >> BEHIND_WAIT;
+    ptx_write(warp, reg, PTX_FULL, value, unknown);
     warp->stamp[reg] = stamp;
   }
   return true;

@@ -202,3 +202,29 @@ Test(ptx_wgmma, planted) {
               result.fault.instruction);
   }
 }
+
+/* Rows of B that nobody wrote: their columns of D are undefined behind the wait, others are not,
+ * under other names, too. */
+Test(ptx_wgmma, unwritten_rows) {
+  static const struct {
+    const char *use;
+    emu_fault_kind kind;
+  } rows[] = {
+      {"mov.b32 %r30, %q3; cvt.u64.u32 %d0, %r30;", EMU_OK},
+      {"mov.b32 %r30, %q4; cvt.u64.u32 %d0, %r30;", EMU_UNDEFINED},
+      {"mov.f32 %q9, %q4; mov.b32 %r30, %q9; cvt.u64.u32 %d0, %r30;", EMU_UNDEFINED},
+  };
+  const trial written = {8, 32, 0, 256, false, false}, read = {16, 32, 0, 256, false, false};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+    int used = begin(&written);
+    used = append(used, "setp.eq.u32 %p7, 0, 1; setp.ne.u32 %p6, 0, 1;" FENCE);
+    used = product(used, &read, "%p7");
+    used = append(used, COMMIT WAIT FENCE);
+    used = product(used, &read, "%p6");
+    used = append(used, COMMIT WAIT);
+    append(used, rows[i].use);
+    run();
+    cr_expect(result.fault.kind == rows[i].kind, "%s: %s (%s)", rows[i].use, result.fault.message,
+              result.fault.instruction);
+  }
+}

@@ -48,6 +48,8 @@ CONSTANTS += [
     for what, first, text in (
         ("join", 170, "clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block"),
         ("fetch", 60, "bytes of a clock that a multiprocessor fetches through the second-level cache"),
+        ("begin", 1000, "clocks of a later block that comes where one has ended"),
+        ("cold", 30, "bytes of a clock that a multiprocessor has from memory"),
         ("cache", 7600, "bytes of a clock that all multiprocessors fetch through it together"),
         ("latency", 1400, "clocks from a copy's beginning to its end"),
         ("turn", 100, "clocks of a turn beside products and copies"),
@@ -141,19 +143,27 @@ def predict(c, x):
     start = by("start") + c["dealt"] * np.sqrt(area) * by("deal") + c["shares"] * by("second") + \
         np.where(c["rounds"] > 0, alone * by("last"), 0)
     blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])
-    at_once = np.minimum(np.where(c["dealt"] > 0, np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"]), blocks), units * c["resident"])
-    together = once * at_once / by("cache")
-    waits = by("turn") + np.where(c["beside"] * c["across"] > 1, x["beside"], 0) + np.where(teams, x["team"], 0)
-    turn = lambda beside: np.maximum(np.maximum(np.maximum(busy, fetch) * beside, together), by("latency") / c["slots"]) + waits
-    beside = np.minimum(c["resident"], np.ceil(blocks / units))
-    tiles = np.ceil(blocks / (units * c["resident"])) * (turns * turn(beside) + tile)
+    room = units * c["resident"]
     positions = np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"])
-    dealt = np.ceil(positions * turns / units) * turn(1) + np.ceil(positions / units) * tile
-    tiles = np.where(c["dealt"] > 0, dealt, tiles) + start + \
-        np.where(c["S"] > 1, c["S"] * (c["M"] * c["N"] * by("partial") + by("share")), 0)
     memory = (c["M"] * c["K"] * c["bits_a"] + c["N"] * c["K"] * c["bits_b"] + c["M"] * c["N"] * c["bits_d"]) / 8 / by("memory")
-    more, less = np.maximum(tiles, memory), np.minimum(tiles, memory)
-    return more + less * less * by("hidden") / more
+    waits = by("turn") + np.where(c["beside"] * c["across"] > 1, x["beside"], 0) + np.where(teams, x["team"], 0)
+    across = [np.ceil(c["M"] / c["m"]), np.ceil(c["N"] / c["n"])]
+    own = (fetched["a"] / across[1] + fetched["b"] / across[0]) / by("cold")
+    def round_of(n, turns, beside):
+        together = once * np.minimum(n, room) / by("cache")
+        turn = np.maximum(np.maximum(np.maximum(np.maximum(busy, fetch), own) * beside, together), by("latency") / c["slots"]) + waits
+        return turns * turn + tile
+    def joined(tiles, memory):
+        more, less = np.maximum(tiles, memory), np.minimum(tiles, memory)
+        return more + less * less * by("hidden") / np.maximum(more, 1e-9)
+    full, rest = np.floor(blocks / room), blocks % room
+    part = lambda n: memory * np.minimum(n / blocks, 1)
+    beside = np.minimum(c["resident"], np.ceil(rest / units))
+    begins = np.where(c["rounds"] > 0, 0, np.maximum(np.ceil(blocks / room) - 1, 0)) * by("begin")
+    tiles = begins + np.where(full > 0, full * joined(round_of(room, turns, c["resident"]), part(room)), 0) + \
+        np.where(rest > 0, joined(round_of(rest, turns, beside), part(rest)), 0)
+    dealt = joined(np.ceil(positions * turns / units) * (round_of(positions, 1, 1) - tile) + np.ceil(positions / units) * tile, memory)
+    return np.where(c["dealt"] > 0, dealt, tiles) + start + np.where(c["S"] > 1, c["S"] * (c["M"] * c["N"] * by("partial") + by("share")), 0)
 
 
 def microseconds(c, x):

@@ -39,10 +39,12 @@ static int64_t clocks_of(const double number[NUMBERS]) {
   const double *call = number + FACTS; /* M, N, K, shares, blocks, turns */
   const int64_t m = (int64_t)call[0], n = (int64_t)call[1], k = (int64_t)call[2];
   const int64_t tiles = bits_ceil_div(m, facts.positions[0]) * bits_ceil_div(n, facts.positions[1]);
-  const pace_shape shape = {.blocks = facts.dealt ? tiles : (int64_t)call[4],
-                            .turns = (int64_t)call[5],
-                            .rows = m,
-                            .elements = {m * k, n * k, m * n}};
+  const pace_shape shape = {
+      .blocks = facts.dealt ? tiles : (int64_t)call[4],
+      .turns = (int64_t)call[5],
+      .rows = m,
+      .tiles = {bits_ceil_div(m, facts.positions[0]), bits_ceil_div(n, facts.positions[1])},
+      .elements = {m * k, n * k, m * n}};
   plan_pace pace;
   tile_pace(&facts, &pace);
   return pace_clocks(&pace, &shape, (int64_t)call[3], facts.dealt, PACE_UNITS);

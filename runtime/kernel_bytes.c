@@ -15,7 +15,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 42
+#define FORMAT_VERSION 43
 #define CHECKSUM_BYTES 16
 #define SIZE_AT 16       /* where the whole size stands */
 #define MAX_THREADS 1024 /* of a block, on any target */
@@ -98,6 +98,7 @@ static void put_number(llrt_text *out, const plan_number *number) {
 static void put_box(llrt_text *out, const plan_box *box) {
   put(out, box->bytes);
   put(out, box->swizzle);
+  put(out, box->rest);
   put(out, box->parts);
   put(out, box->among);
   put_number(out, &box->address);
@@ -358,6 +359,7 @@ static void get_boxes(reader *in, plan_launch *launch) {
     plan_box *box = &launch->box[i];
     box->bytes = (uint8_t)get_within(in, 0, 2);
     box->swizzle = get_within(in, 0, 3) & 3;
+    box->rest = get_within(in, 0, 1) & 1;
     box->parts = get_within(in, 0, 3) & 3;
     box->among = get_within(in, 0, 3 - box->parts) & 3;
     get_number(in, launch->n_args, &box->address);

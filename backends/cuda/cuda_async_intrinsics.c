@@ -95,8 +95,8 @@ void nvptx_await_copies(emitter *e, int groups) {
 
 /* ---- boxes ---- */
 
-void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes) {
-  LLVMValueRef args[] = {nvptx_shared_address(e, barrier), emit_i32(e, bytes)};
+void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, LLVMValueRef bytes) {
+  LLVMValueRef args[] = {nvptx_shared_address(e, barrier), bytes};
   nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.arrive.expect_tx.shared::cta.b64 $0, [$1], $2;",
                  "=l,r,r,~{memory}", e->i64, args, 2);
 }

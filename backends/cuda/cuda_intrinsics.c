@@ -87,21 +87,22 @@ static void meet_launches(emitter *e) {
  * {their numbers}}. */
 static void declare_boxes(emitter *e) {
   const plan_launch *launch = &e->kernel->launch;
-  LLVMMetadataRef numbers[PLAN_MAX_BOXES];
+  LLVMMetadataRef numbers[PLAN_MAX_TENSOR_MAPS];
+  const int maps = plan_map_count(launch->box, launch->n_boxes);
   LLVMTypeRef type = LLVMArrayType2(e->i8, BOX_PARAMETER_BYTES);
   unsigned byval = LLVMGetEnumAttributeKindForName("byval", 5),
            align = LLVMGetEnumAttributeKindForName("align", 5);
-  for (int i = 0; i < launch->n_boxes; i++) {
+  for (int i = 0; i < maps; i++) {
     unsigned place = (unsigned)(launch->n_args + i + 1);
     LLVMAddAttributeAtIndex(e->function, place, LLVMCreateTypeAttribute(e->context, byval, type));
     LLVMAddAttributeAtIndex(e->function, place,
                             LLVMCreateEnumAttribute(e->context, align, BOX_PARAMETER_ALIGNMENT));
     numbers[i] = LLVMValueAsMetadata(emit_i32(e, place));
   }
-  if (launch->n_boxes == 0) return;
+  if (maps == 0) return;
   LLVMMetadataRef fields[] = {LLVMValueAsMetadata(e->function),
                               LLVMMDStringInContext2(e->context, "grid_constant", 13),
-                              LLVMMDNodeInContext2(e->context, numbers, (size_t)launch->n_boxes)};
+                              LLVMMDNodeInContext2(e->context, numbers, (size_t)maps)};
   LLVMMetadataRef node = LLVMMDNodeInContext2(e->context, fields, 3);
   LLVMAddNamedMetadataOperand(e->module, "nvvm.annotations", LLVMMetadataAsValue(e->context, node));
 }

@@ -51,7 +51,7 @@ void nvptx_copy(emitter *e, LLVMValueRef to, LLVMValueRef from, int bytes, LLVMV
 void nvptx_arrive_copied(emitter *e, LLVMValueRef pointer);
 void nvptx_end_copies(emitter *e);
 void nvptx_await_copies(emitter *e, int groups);
-void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, int bytes);
+void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, LLVMValueRef bytes);
 void nvptx_fetch_map(emitter *e, LLVMValueRef box);
 void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
                     int rank, LLVMValueRef barrier, LLVMValueRef blocks);

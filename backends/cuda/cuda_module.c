@@ -225,14 +225,14 @@ static uint64_t number_of(const plan_number *number, const uint64_t *args) {
 
 /* In the device's context. Of a tensor without elements nothing is copied, and there is no map of
  * it. What one row is apart from the next does not matter where there is but one. */
-static llrt_status encode_map(const cuda_driver *driver, const plan_box *box, const uint64_t *args,
-                              tensor_map *map) {
+static llrt_status encode_map(const cuda_driver *driver, const plan_box *box, unsigned rows,
+                              const uint64_t *args, tensor_map *map) {
   unsigned long long extent[PLAN_BOX_RANK], stride[PLAN_BOX_RANK - 1];
   unsigned size[PLAN_BOX_RANK], one[PLAN_BOX_RANK], rank = (unsigned)plan_box_rank(box);
   *map = (tensor_map){{0}};
   for (unsigned d = 0; d < rank; d++) {
     extent[d] = number_of(&box->extent[d], args);
-    size[d] = box->size[d];
+    size[d] = d == 1 ? rows : box->size[d];
     one[d] = 1;
     if (extent[d] == 0) return LLRT_OK;
     if (d > 0)
@@ -246,9 +246,17 @@ static llrt_status encode_map(const cuda_driver *driver, const plan_box *box, co
 /* Parameters behind the arguments. */
 static llrt_status encode_maps(const cuda_driver *driver, const backend_launch *launch,
                                tensor_map *map, void **parameters) {
+  int next = launch->n_boxes;
   for (int i = 0; i < launch->n_boxes; i++) {
-    LLRT_TRY(encode_map(driver, &launch->boxes[i], launch->args, &map[i]));
+    const plan_box *box = &launch->boxes[i];
+    LLRT_TRY(encode_map(driver, box, box->size[1], launch->args, &map[i]));
     parameters[launch->n_args + i] = &map[i];
+    if (!box->rest) continue;
+    const int rows = plan_box_rest(box, (int64_t)number_of(&box->extent[1], launch->args));
+    map[next] = (tensor_map){{0}};
+    if (rows > 0) LLRT_TRY(encode_map(driver, box, (unsigned)rows, launch->args, &map[next]));
+    parameters[launch->n_args + next] = &map[next];
+    next++;
   }
   return LLRT_OK;
 }
@@ -270,8 +278,8 @@ llrt_status llrt_cuda_launch(llrt_device *base, const backend_module *module,
                              const backend_launch *launch, void *stream) {
   const cuda_device *device = cuda_device_of(base);
   assert(launch->n_args <= PLAN_MAX_ARGS && launch->n_boxes <= PLAN_MAX_BOXES);
-  void *parameters[PLAN_MAX_ARGS + PLAN_MAX_BOXES];
-  tensor_map map[PLAN_MAX_BOXES];
+  void *parameters[PLAN_MAX_ARGS + PLAN_MAX_TENSOR_MAPS];
+  tensor_map map[PLAN_MAX_TENSOR_MAPS];
   for (int i = 0; i < launch->n_args; i++) parameters[i] = (void *)&launch->args[i];
   LLRT_TRY(llrt_cuda_enter(device));
   llrt_status status = encode_maps(&device->driver, launch, map, parameters);

@@ -1,6 +1,6 @@
 /* Products whose blocks have tiles beside each other and fetch what they have in common together,
- * and those whose teams take a block's tiles by turns: as plans, interpreted, and on an emulated
- * device. */
+ * those whose teams take a block's tiles by turns, and those whose last tiles have boxes of their
+ * own: as plans, interpreted, and on an emulated device. */
 #include "planned_kernels.h"
 
 #include "jit/plan/check/plan_view.h"
@@ -190,4 +190,59 @@ Test(dot_teams, emulated, .init = look_at_teams, .timeout = 300) {
 Test(dot_teams, reversed, .init = look_at_teams, .timeout = 300) {
   setenv("LLRT_EMU_BLOCKS", "reversed", 1);
   run_emulated(1, 2);
+}
+
+/* ---- rests: what last tiles lack is not copied ---- */
+
+/* Of few rows; of rows and columns; of clusters whose last block has no rows at all. */
+static const dot_problem of_rests[] = {
+    {SHAPE(3, 136, 272), TYPES(E4M3, E4M3), LIES("", "col_major")},
+    {SHAPE(70, 328, 200), TYPES(BF16, BF16), LIES("", "col_major")},
+    {SHAPE(192, 200, 136), TYPES(BF16, BF16), LIES("", "col_major")},
+};
+#define OF_RESTS ((int)(sizeof of_rests / sizeof *of_rests))
+
+static bool has_rests(const plan_kernel *kernel) {
+  return kernel->launch.n_boxes == 2 && (kernel->launch.box[0].rest || kernel->launch.box[1].rest);
+}
+
+static void look_at_rests(void) {
+  problem = of_rests;
+  chosen = has_rests;
+}
+
+/* Both operands' tiles have such boxes, but those that clusters fetch together, and where blocks
+ * keep the sums of all rows of a tile (dealt turns). */
+Test(dot_rests, plans, .init = look_at_rests) {
+  int both = 0, one = 0;
+  make_product(1);
+  for (int v = 0; v < t.made.n_variants; v++) {
+    const plan_kernel *kernel = &t.made.variant[v];
+    if (kernel->launch.n_boxes < 2) continue;
+    const int rests = kernel->launch.box[0].rest + kernel->launch.box[1].rest;
+    both += rests == 2;
+    one += rests == 1;
+    cr_expect_eq(rests == 0,
+                 kernel->deal.used || (kernel->tile.beside > 1 && kernel->tile.across > 1),
+                 "variant %d", v);
+    for (int i = 0; i < 2; i++)
+      cr_expect(!kernel->launch.box[i].rest || kernel->launch.box[i].parts == 0, "variant %d", v);
+  }
+  cr_expect(both > 10 && one > 0, "%d kernels, %d", both, one);
+  dot_bench_free(&t.bench);
+}
+
+Test(dot_rests, emulated, .init = look_at_rests, .timeout = 300) {
+  for (int i = 0; i < OF_RESTS; i++) run_emulated(i, 9);
+}
+
+/* Of the third problem those kernels whose second blocks are beyond all rows. */
+static bool is_beyond(const plan_kernel *kernel) {
+  return plan_fetches_together(kernel) && has_rests(kernel) && kernel->tile.positions[0] == 64;
+}
+
+Test(dot_rests, beyond, .init = look_at_rests, .timeout = 300) {
+  chosen = is_beyond;
+  problem = &of_rests[OF_RESTS - 1];
+  run_emulated(0, 1);
 }

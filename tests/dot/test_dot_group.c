@@ -219,7 +219,7 @@ Test(dot_group, chosen) {
       {4096, 4096, 4096, {128, 256}, 1}, {1024, 5120, 2880, {128, 160}, 1},
       {256, 5120, 2880, {128, 80}, 1},   {64, 5120, 2880, {64, 48}, 1},
       {1, 576, 7168, {16, 64}, 1},       /* in clusters */
-      {64, 1536, 7168, {64, 96}, 1},     /* the same */
+      {64, 1536, 7168, {64, 64}, 1},     /* the same */
       {4096, 32768, 512, {128, 160}, 1}, /* of teams */
   };
   static const dot_problem problem = {SHAPE(130, 72, 448), TYPES(BF16, BF16),
@@ -229,7 +229,7 @@ Test(dot_group, chosen) {
 
 Test(dot_group, chosen_short) {
   static const dot_problem problem = {SHAPE(72, 48, 384), TYPES(E4M3, E4M3), LIES("", "col_major")};
-  static const chosen_row rows[] = {{8192, 8192, 8192, {128, 192}, 1},
+  static const chosen_row rows[] = {{8192, 8192, 8192, {256, 128}, 1},
                                     {4096, 4096, 4096, {256, 128}, 1},
                                     {1024, 6144, 4096, {128, 192}, 1},
                                     {1024, 5120, 2880, {128, 160}, 1},
@@ -300,17 +300,29 @@ Test(dot_group, boxes) {
   static const struct {
     dot_problem problem;
     int n_boxes, size[2][2]; /* of A and B: rows, elements of a row */
+    bool rest;
   } rows[] = {
-      {{SHAPE(130, 72, 392), TYPES(BF16, BF16), LIES("", "col_major")}, 2, {{128, 64}, {256, 64}}},
-      {{SHAPE(72, 264, 72), TYPES(F16, F16), LIES("col_major", "")}, 2, {{64, 64}, {64, 64}}},
-      {{SHAPE(72, 48, 272), TYPES(E4M3, E5M2), LIES("", "col_major")}, 2, {{256, 128}, {128, 128}}},
+      {{SHAPE(130, 72, 392), TYPES(BF16, BF16), LIES("", "col_major")},
+       2,
+       {{128, 64}, {256, 64}},
+       true},
+      {{SHAPE(72, 264, 72), TYPES(F16, F16), LIES("col_major", "")},
+       2,
+       {{64, 64}, {64, 64}},
+       false},
+      {{SHAPE(72, 48, 272), TYPES(E4M3, E5M2), LIES("", "col_major")},
+       2,
+       {{256, 128}, {128, 128}},
+       true},
       {{SHAPE(72, 40, 72), TYPES(F32, F32), LIES("", "col_major"), .tf32 = true},
        2,
-       {{128, 32}, {256, 32}}},
+       {{128, 32}, {256, 32}},
+       true},
       {{SHAPE(72, 264, 64), TYPES(BF16, BF16), LIES("", "col_major"), .n_batch = 1, .batch = {3},
         .shared = {false, true}},
        2,
-       {{128, 64}, {256, 64}}},
+       {{128, 64}, {256, 64}},
+       true},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     static dot_bench bench;
@@ -323,12 +335,14 @@ Test(dot_group, boxes) {
       plan_box *box = &kernel->launch.box[b], as_made = *box;
       cr_expect(box->size[1] == rows[i].size[b][0] && box->size[0] == rows[i].size[b][1],
                 "%zu, box %d: %d x %d", i, b, box->size[1], box->size[0]);
+      cr_expect_eq(box->rest, rows[i].rest, "%zu, box %d: a rest", i, b);
       cr_expect_eq(plan_verify(kernel), LLRT_OK, "%s", llrt_last_error());
-      for (int wrong = 0; wrong < 4; wrong++) {
+      for (int wrong = 0; wrong < 4 + !box->rest; wrong++) {
         if (wrong == 0) box->swizzle--;
         if (wrong == 1) box->size[1] *= 2;
         if (wrong == 2) box->stride[0].arg = box->extent[0].arg;
         if (wrong == 3) box->extent[1] = box->extent[0];
+        if (wrong == 4) box->rest = 1; /* of rows along which is summed */
         cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL, "%zu, box %d: change %d is not found", i,
                      b, wrong);
         *box = as_made;

@@ -261,6 +261,15 @@ Test(driver_cuda, boxes) {
   args[2] = 0;
   cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
   cr_expect_eq(driver->args[3], 0);
+  box.size[1] = 32;
+  box.rest = 1; /* a last tile that lacks rows has a map of its own, others have none */
+  driver->n_args = 5;
+  args[2] = 9 + 32;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(driver->args[3] - driver->args[4], (32 - 9) * 10000);
+  args[2] = 2 * 32;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(driver->args[4], 0);
   args[2] = 9;
   driver->fail = "cuTensorMapEncodeTiled";
   driver->fail_code = 1;

@@ -353,7 +353,10 @@ static void fetch_maps(emitter *e) {
   const int n = e->kernel->launch.n_boxes;
   if (n == 0) return;
   LLVMBasicBlockRef next = emit_open_guard(e, emit_is_first_producer(e));
-  for (int i = 0; i < n; i++) e->ops->fetch_map(e, e->boxes[i]);
+  for (int i = 0; i < n; i++) {
+    e->ops->fetch_map(e, e->boxes[i]);
+    if (e->rests[i]) e->ops->fetch_map(e, e->rests[i]);
+  }
   emit_close_guard(e, next);
 }
 

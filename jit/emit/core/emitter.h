@@ -193,6 +193,7 @@ struct emitter {
   /* ---- what the launch gives, and whose code this is ---- */
   LLVMValueRef args[PLAN_MAX_ARGS];   /* i64, by kernel argument */
   LLVMValueRef boxes[PLAN_MAX_BOXES]; /* pointers to tensor maps, by number of launch.box */
+  LLVMValueRef rests[PLAN_MAX_BOXES]; /* the same of boxes' rests, where they have such */
   LLVMValueRef block;                 /* i64: number of the block, or its position in rounds */
   LLVMValueRef lane;                  /* i32; NULL on the host */
   LLVMValueRef

@@ -23,18 +23,22 @@ void emit_gpu_begin(emitter *e, unsigned convention, const char *thread_index,
                     const char *block_index) {
   const plan_launch *launch = &e->kernel->launch;
   int lane_bits = e->kernel->target.lane_bits;
-  LLVMTypeRef params[PLAN_MAX_ARGS + PLAN_MAX_BOXES];
+  LLVMTypeRef params[PLAN_MAX_ARGS + PLAN_MAX_TENSOR_MAPS];
   for (int i = 0; i < launch->n_args; i++) params[i] = e->i64;
-  for (int i = 0; i < launch->n_boxes; i++)
+  const int maps = plan_map_count(launch->box, launch->n_boxes);
+  for (int i = 0; i < maps; i++)
     params[launch->n_args + i] = LLVMPointerTypeInContext(e->context, 0);
   LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(e->context), params,
-                                      (unsigned)(launch->n_args + launch->n_boxes), false);
+                                      (unsigned)(launch->n_args + maps), false);
   e->function = LLVMAddFunction(e->module, PLAN_ENTRY_NAME, type);
   LLVMSetFunctionCallConv(e->function, convention);
   LLVMPositionBuilderAtEnd(e->builder, emit_new_block(e, "entry"));
   for (int i = 0; i < launch->n_args; i++) e->args[i] = LLVMGetParam(e->function, (unsigned)i);
-  for (int i = 0; i < launch->n_boxes; i++)
+  for (int i = 0, next = launch->n_boxes; i < launch->n_boxes; i++) {
     e->boxes[i] = LLVMGetParam(e->function, (unsigned)(launch->n_args + i));
+    if (launch->box[i].rest)
+      e->rests[i] = LLVMGetParam(e->function, (unsigned)(launch->n_args + next++));
+  }
   LLVMValueRef thread = emit_intrinsic(e, thread_index, NULL, 0, NULL, 0);
   LLVMValueRef block = emit_intrinsic(e, block_index, NULL, 0, NULL, 0);
   e->block = LLVMBuildZExt(e->builder, block, e->i64, "");

@@ -192,8 +192,8 @@ typedef struct emit_target_ops {
   /* Whether the phase of parity `parity` (i32, 0 or 1) has passed (i1). If it has, what arrived in
    * it is seen behind this. */
   LLVMValueRef (*phase_passed)(emitter *e, LLVMValueRef pointer, LLVMValueRef parity);
-  /* The thread arrives, and the phase waits for so many bytes of boxes, too. */
-  void (*expect_boxes)(emitter *e, LLVMValueRef barrier, int bytes);
+  /* The thread arrives, and the phase waits for so many bytes (i32) of boxes, too. */
+  void (*expect_boxes)(emitter *e, LLVMValueRef barrier, LLVMValueRef bytes);
   /* Asks for a box's tensor map ahead of its copies. By one thread. */
   void (*fetch_map)(emitter *e, LLVMValueRef box);
   /* Begins to copy a box to shared memory, which arrives at `barrier`. box: the tensor map; from:

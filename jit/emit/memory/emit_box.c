@@ -58,6 +58,28 @@ static LLVMValueRef blocks_of(emitter *e, const plan_box *box) {
   return LLVMBuildTrunc(e->builder, mask, LLVMInt16TypeInContext(e->context), "");
 }
 
+/* How the rows come of which a tile begins at `first`. */
+typedef struct brought_rows {
+  LLVMValueRef map;  /* a pointer */
+  LLVMValueRef rows; /* i32: how many */
+} brought_rows;
+
+static brought_rows bring_rows(emitter *e, int number, LLVMValueRef first) {
+  const plan_box *box = &e->kernel->launch.box[number];
+  LLVMValueRef all = emit_i32(e, plan_box_rows(box));
+  if (!box->rest) return (brought_rows){e->boxes[number], all};
+  LLVMValueRef extent = LLVMBuildTrunc(e->builder, emit_number(e, &box->extent[1]), e->i32, ""),
+               left = emit_subtract(e, extent, first), one = emit_i32(e, 1);
+  /* a tile that is beyond the tensor has none, as if it had all */
+  LLVMValueRef whole = LLVMBuildICmp(e->builder, LLVMIntUGE, emit_subtract(e, left, one),
+                                     emit_subtract(e, all, one), "");
+  LLVMValueRef map =
+      emit_choose(e, whole, LLVMBuildPtrToInt(e->builder, e->boxes[number], e->i64, ""),
+                  LLVMBuildPtrToInt(e->builder, e->rests[number], e->i64, ""));
+  map = LLVMBuildIntToPtr(e->builder, map, LLVMPointerTypeInContext(e->context, 0), "");
+  return (brought_rows){map, emit_choose(e, whole, all, left)};
+}
+
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
   const plan_box *box = &e->kernel->launch.box[step->box - 1];
   const int8_t *axis = e->kernel->box_axis[step->box - 1];
@@ -71,23 +93,29 @@ void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
     LLVMValueRef behind = own_part(e, box, &first[1]);
     start = LLVMBuildGEP2(e->builder, e->i8, start, &behind, 1, "");
   }
+  const brought_rows how = bring_rows(e, step->box - 1, first[1]);
   for (int i = 0; i < plan_box_count(e->kernel, step); i++) {
     LLVMValueRef offset = emit_i32(e, i * pitch), from[PLAN_BOX_RANK];
     memcpy(from, first, sizeof from);
     from[0] = LLVMBuildAdd(e->builder, first[0], emit_i32(e, i * box->size[0]), "");
     LLVMValueRef to = LLVMBuildGEP2(e->builder, e->i8, start, &offset, 1, "");
-    e->ops->copy_box(e, to, e->boxes[step->box - 1], from, plan_box_rank(box), barrier, blocks);
+    e->ops->copy_box(e, to, how.map, from, plan_box_rank(box), barrier, blocks);
   }
 }
 
-int emit_box_bytes(const emitter *e, int at) {
+LLVMValueRef emit_box_bytes(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at];
-  int bytes = 0;
+  LLVMValueRef bytes = emit_i32(e, 0);
   for (int i = 1; i <= step->body; i++) {
     if (!step[i].box) continue;
     const plan_box *box = &e->kernel->launch.box[step[i].box - 1];
-    bytes +=
-        plan_box_count(e->kernel, &step[i]) * (box->size[0] * plan_box_rows(box) << box->bytes);
+    plan_value whole;
+    plan_value_spread(e->kernel, &e->kernel->value[step[i].in], &whole);
+    LLVMValueRef first = first_position(e, &whole, e->kernel->box_axis[step[i].box - 1][1]);
+    LLVMValueRef row =
+        emit_i32(e, plan_box_count(e->kernel, &step[i]) * (box->size[0] << box->bytes));
+    LLVMValueRef rows = bring_rows(e, step[i].box - 1, first).rows;
+    bytes = emit_add(e, bytes, LLVMBuildMul(e->builder, rows, row, ""));
   }
   return bytes;
 }

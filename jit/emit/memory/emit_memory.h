@@ -26,7 +26,7 @@ void emit_keep_rows_of_copies(emitter *e, int at);
 /* emit_box.c: the copies of a step by tensor maps, which tell `barrier` as they arrive. */
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier);
 /* How many bytes such copies of a PLAN_PRODUCE, step `at`, bring. */
-int emit_box_bytes(const emitter *e, int at);
+LLVMValueRef emit_box_bytes(emitter *e, int at);
 
 /* Panels that are gathered or in place: PLAN_STAGE. emit_stage.c. */
 void emit_stage_step(emitter *e);

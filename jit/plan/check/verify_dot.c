@@ -177,6 +177,9 @@ llrt_status plan_verify_box(const plan_kernel *kernel, int at) {
             8 << box->bytes == kernel->tensor_bits[step->tensor] &&
             box->size[0] << box->bytes == 1 << PIECE_BYTES << box->swizzle && lies_so(kernel, step),
         "step %d: a box is not what the buffer holds", at);
+  CHECK(!box->rest || (plan_is_multiplied(kernel, step->buffer) &&
+                       plan_box_may_lack(kernel, step->tensor, box, axis)),
+        "step %d: a rest of a box of whose rows all are read", at);
   for (int i = 0; i < kernel->n_bounds; i++)
     CHECK(plan_box_keeps(kernel, step->tensor, box, axis, &kernel->bound[i]),
           "step %d: bound %d is not that of a box", at, i);

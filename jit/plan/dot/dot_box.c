@@ -94,7 +94,7 @@ llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_
   *found = *found && plan_is_of_axes(kernel, tensor, axis, plan_box_rank(&box)) &&
            keeps_bounds(kernel, tensor, &box, axis);
   if (!*found) return LLRT_OK;
-  box.swizzle = (uint8_t)(row + element - PIECE_BYTES);
+  box.swizzle = (row + element - PIECE_BYTES) & 7;
   launch->box[launch->n_boxes++] = box;
   return LLRT_OK;
 }

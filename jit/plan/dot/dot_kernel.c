@@ -336,6 +336,8 @@ static llrt_status deal_turns(dot_draft *x) {
   if (kernel->launch.rounds == 0)
     return llrt_error(LLRT_UNSUPPORTED, "turns are dealt where blocks go in rounds");
   kernel->launch.walk.least = kernel->target.tuning->packed_dealt_turns;
+  for (int i = 0; i < kernel->launch.n_boxes; i++)
+    kernel->launch.box[i].rest = 0; /* sums of all of a tile are kept for another block */
   return rounds_deal(&x->d, &x->how.acc, kernel->target.facts.units);
 }
 

@@ -15,16 +15,16 @@
 
 /* How many times as long as whole lines take to be fetched: rows of boxes that begin inside lines,
  * by a multiprocessor and by all together; pieces of 16, 8 and 4 bytes that threads copy. */
-#define TORN_OWN 1.5
-#define TORN_TOGETHER 2.1
+#define TORN_OWN 1.36
+#define TORN_TOGETHER 2.5
 #define PIECES16 1.2
 #define PIECES8 2.2
 #define PIECES4 3.5
-/* Clocks in which a box fills a row with zeros that its tensor does not have. On an H200, tiles of
- * 64 and 128 rows, of which 1 to 14 were there, took 3 (20 blocks) to 8 (60 and more) clocks of a
- * turn for each of the others: 64 x 32 of 8 x 4096 x 4096 24.0 us, of 64 x 4096 x 4096 18.2
- * (docs/history/odd-pitches.md). The model's constants were fitted to whole lines without it, so
- * that it counts where rows are torn alone. */
+/* Clocks in which a box fills a row with zeros that its tensor does not have, where there is no
+ * box of the rest (plan_box.rest). On an H200, tiles of 64 and 128 rows, of which 1 to 14 were
+ * there, took 3 (20 blocks) to 8 (60 and more) clocks of a turn for each of the others: 64 x 32 of
+ * 8 x 4096 x 4096 24.0 us, of 64 x 4096 x 4096 18.2 (docs/history/odd-pitches.md). The model's
+ * constants were fitted without it, so that it counts where rows are torn alone. */
 #define ABSENT_ROW 7
 /* Clocks in which a tile's first copies by threads arrive, while nothing of the block is
  * multiplied.
@@ -115,7 +115,7 @@ void dot_pace_pitches(const dot_planner *p, plan_kernel *kernel) {
     if (has_whole_lines(p, tensor, axis, line)) continue;
     pace->pitch[i] = 1 + axis[0] - (p->rank - 3);
     pace->line[i] = line;
-    if (i == 0) pace->absent = ABSENT_ROW;
+    if (i == 0 && !kernel->launch.box[copy->box - 1].rest) pace->absent = ABSENT_ROW;
   }
   const int cluster = kernel->tile.beside * kernel->tile.across;
   if (cluster <= 1 || !dot_torn_operands(kernel)) return;

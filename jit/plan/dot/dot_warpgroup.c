@@ -146,6 +146,11 @@ static llrt_status plan_ring(dot_draft *x, const dot_space *space, int operand) 
   if ((!found || cut) && whole < access.vector)
     return llrt_error(LLRT_UNSUPPORTED, "an extent of operand %c cuts pieces of %d bytes",
                       "AB"[operand], plan_access_bytes(access.value.bits, access.vector));
+  if (found) {
+    const int last = kernel->launch.n_boxes - 1;
+    plan_box *box = &kernel->launch.box[last];
+    box->rest = plan_box_may_lack(kernel, ring->copy.tensor, box, kernel->box_axis[last]) & 1;
+  }
   x->boxes &= found;
   ring->masked.box = (uint8_t)(found ? kernel->launch.n_boxes : 0);
   return LLRT_OK;

@@ -70,9 +70,12 @@ void tile_pace(const tile_facts *t, plan_pace *out) {
       .busy = whole(busy_clocks(t, area)),
       .fetch = whole(t->positions[1] * k * t->bits[1] / 8 / OF(t, FETCH)),
       .rows = t->positions[0],
+      .columns = t->positions[1],
       .fetch_row = whole(PACE_PART * k * t->bits[0] / 8 / OF(t, FETCH)),
       .cache = whole((double)PACE_PART * PACE_PART * OF(t, FETCH) / OF(t, CACHE)),
       .once = {shared == 0 ? once : rows, shared == 1 ? once : rows},
+      .own = whole((double)PACE_PART * OF(t, FETCH) / OF(t, COLD)),
+      .begin = t->rounds ? 0 : whole(OF(t, BEGIN)),
       .least = whole(OF(t, LATENCY) / bits_max(t->slots, 1)),
       .more = whole(OF(t, TURN) + (t->beside * t->across > 1 ? TILE_BESIDE : 0) +
                     (t->teams > 1 ? TILE_TEAM : 0)),

@@ -94,6 +94,23 @@ bool plan_box_keeps(const plan_kernel *kernel, int tensor, const plan_box *box, 
          plan_same_number(&bound->limit, &box->extent[d]);
 }
 
+/* Whether it is an axis of results, not one that is summed along. */
+static bool is_of_results(const plan_kernel *kernel, int axis) {
+  bool moves = false;
+  for (int i = 0; i < kernel->n_digits; i++)
+    moves |= kernel->digit[i].axis == axis && plan_digit_moves(kernel, PLAN_DESTINATION, i);
+  return moves;
+}
+
+bool plan_box_may_lack(const plan_kernel *kernel, int tensor, const plan_box *box,
+                       const int8_t *axis) {
+  bool bounded = false;
+  for (int i = 0; i < kernel->n_bounds; i++)
+    bounded |= kernel->bound[i].axis == axis[1] && kernel->bound[i].tensors >> tensor & 1;
+  return bounded && box->parts == 0 && !kernel->experts.used && !kernel->deal.used &&
+         is_of_results(kernel, axis[1]);
+}
+
 int plan_box_pitch(const plan_box *box) {
   return box->size[0] << bits_highest(2 * (uint64_t)plan_box_rows(box) - 1) << box->bytes;
 }

@@ -30,6 +30,11 @@ bool plan_is_of_axes(const plan_kernel *kernel, int tensor, const int8_t *axis, 
 bool plan_box_keeps(const plan_kernel *kernel, int tensor, const plan_box *box, const int8_t *axis,
                     const plan_bound *bound);
 
+/* Whether a tile may lack rows of a box that nobody reads if they are not there: rows of products
+ * that read the slot themselves (plan_box.rest). */
+bool plan_box_may_lack(const plan_kernel *kernel, int tensor, const plan_box *box,
+                       const int8_t *axis);
+
 /* Bytes from box to box of a slot: rows that are no power of two leave some free. */
 int plan_box_pitch(const plan_box *box);
 /* Boxes of a slot that have something of the block's: beyond a digit's own bound there is nothing

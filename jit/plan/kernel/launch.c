@@ -198,15 +198,23 @@ static bool is_torn(const plan_pace *pace, const int64_t *last, int operand) {
   return pitch > 0 && last[pitch - 1] % pace->line[operand] != 0;
 }
 
+/* Of so many positions each. */
+static int64_t tiles_of(int64_t extent, int64_t positions) {
+  return positions > 0 ? bits_ceil_div(extent, positions) : 1;
+}
+
 /* Of experts that sum along their parts of K. */
-static pace_shape shape_of_parts(const llrt_tensor *tensor, int64_t blocks, int64_t turns) {
+static pace_shape shape_of_parts(const plan_launch *launch, const llrt_tensor *tensor,
+                                 int64_t blocks, int64_t turns) {
   const int64_t *shape = tensor->shape, experts = shape[0] > 0 ? shape[0] : 1;
-  return (pace_shape){.blocks = blocks,
-                      .turns = bits_ceil_div(turns, experts),
-                      .rows = shape[1],
-                      .elements = {product(shape[1], shape[3]), product(shape[2], shape[3]),
-                                   product(experts, product(shape[1], shape[2]))},
-                      .products = product(shape[1], product(shape[2], shape[3]))};
+  return (pace_shape){
+      .blocks = blocks,
+      .turns = bits_ceil_div(turns, experts),
+      .rows = shape[1],
+      .tiles = {tiles_of(shape[1], launch->pace.rows), tiles_of(shape[2], launch->pace.columns)},
+      .elements = {product(shape[1], shape[3]), product(shape[2], shape[3]),
+                   product(experts, product(shape[1], shape[2]))},
+      .products = product(shape[1], product(shape[2], shape[3]))};
 }
 
 /* What the launch's pace counts, of a dot: axes batch.., M, N, K. A batch's matrices are all its
@@ -215,19 +223,22 @@ static pace_shape shape_of(const plan_launch *launch, const llrt_tensor *tensor,
                            int64_t turns) {
   const int64_t *last = &tensor->shape[tensor->rank - 3];
   int64_t batch = 1;
-  if (launch->pace.parts) return shape_of_parts(tensor, blocks, turns);
+  if (launch->pace.parts) return shape_of_parts(launch, tensor, blocks, turns);
   for (int a = 0; a < tensor->rank - 3; a++) batch = product(batch, tensor->shape[a]);
   const bool grouped = is_grouped(launch);
   const int64_t with_rows = grouped ? 1 : batch,
-                matrices = grouped && batch > last[0] ? last[0] : batch;
-  return (pace_shape){.blocks = blocks,
-                      .turns = turns,
-                      .rows = grouped ? bits_ceil_div(last[0], batch > 0 ? batch : 1) : last[0],
-                      .elements = {product(with_rows, product(last[0], last[2])),
-                                   product(matrices, product(last[1], last[2])),
-                                   product(with_rows, product(last[0], last[1]))},
-                      .products = product(with_rows, product(last[0], product(last[1], last[2]))),
-                      .torn = {is_torn(&launch->pace, last, 0), is_torn(&launch->pace, last, 1)}};
+                matrices = grouped && batch > last[0] ? last[0] : batch,
+                rows = grouped ? bits_ceil_div(last[0], batch > 0 ? batch : 1) : last[0];
+  return (pace_shape){
+      .blocks = blocks,
+      .turns = turns,
+      .rows = rows,
+      .tiles = {tiles_of(rows, launch->pace.rows), tiles_of(last[1], launch->pace.columns)},
+      .elements = {product(with_rows, product(last[0], last[2])),
+                   product(matrices, product(last[1], last[2])),
+                   product(with_rows, product(last[0], last[1]))},
+      .products = product(with_rows, product(last[0], product(last[1], last[2]))),
+      .torn = {is_torn(&launch->pace, last, 0), is_torn(&launch->pace, last, 1)}};
 }
 
 /* How many blocks share a walk by the pace of their tiles, else by the walk's own rule. */

@@ -65,6 +65,7 @@ typedef struct plan_number {
 #define PLAN_LINE_BYTES 128 /* of memory */
 
 #define PLAN_MAX_BOXES 2
+#define PLAN_MAX_TENSOR_MAPS (2 * PLAN_MAX_BOXES)
 #define PLAN_BOX_RANK 3
 
 /* A box: a block of a tensor that the device copies into shared memory by itself, row after row
@@ -74,7 +75,10 @@ typedef struct plan_number {
  * each piece of 16 bytes in its row is XORed with address bits 7 .. 7 + swizzle - 1. */
 typedef struct plan_box {
   uint8_t bytes;       /* log2 bytes of an element */
-  uint8_t swizzle : 4; /* how many bits; a row has 16 bytes << swizzle */
+  uint8_t swizzle : 3; /* how many bits; a row has 16 bytes << swizzle */
+  uint8_t rest : 1;    /* a last tile that lacks some of dimension 1 brings what it has by a box of
+                          so many positions, of which the launch makes a map of its own: what it
+                          lacks nobody reads */
   uint8_t parts : 2;   /* > 0: log2 blocks of a cluster that fetch 2^parts boxes together: each one
                           of them, in the order of dimension 1, to the memory of all */
   uint8_t among : 2;   /* of a block's number in the cluster the lowest of the `parts` bits by which
@@ -94,6 +98,18 @@ static inline int plan_box_peers(const plan_box *box) {
 }
 /* Positions of dimension 1 that a block has of it. */
 static inline int plan_box_rows(const plan_box *box) { return box->size[1] << box->parts; }
+
+/* Positions of dimension 1 that the last tile has, where it lacks some; else 0. */
+static inline int plan_box_rest(const plan_box *box, int64_t extent) {
+  return box->rest ? (int)(extent % box->size[1]) : 0;
+}
+
+/* Tensor maps of a launch: one for each box, then, in their order, those of rests. */
+static inline int plan_map_count(const plan_box *box, int n_boxes) {
+  int n = n_boxes;
+  for (int i = 0; i < n_boxes; i++) n += box[i].rest;
+  return n;
+}
 
 #define PLAN_AXIS_SPLITS (-2) /* where an axis is named: the blocks that share a walk */
 /* The same: tiles of `factor` positions of axis 1, each of one expert's, of which axis 0 has the

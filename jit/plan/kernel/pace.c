@@ -40,6 +40,13 @@ static int64_t absent_clocks(const plan_pace *pace, const pace_shape *shape) {
   return shape->torn[0] ? longest(pace->rows - shape->rows, 0) * pace->absent : 0;
 }
 
+/* Of a turn, in which memory brings a multiprocessor what no other one asks for. */
+static int64_t own_clocks(const plan_pace *pace, const pace_shape *shape, int64_t rows) {
+  const int64_t fetch = pace->fetch_row * rows / PACE_PART / longest(shape->tiles[1], 1) +
+                        pace->fetch / longest(shape->tiles[0], 1);
+  return part_of(fetch, pace->own, PACE_PART);
+}
+
 /* Of a turn, with so many blocks beside each other on a multiprocessor, and on PACE_UNITS of them
  * together. */
 static int64_t turn_clocks(const plan_pace *pace, const pace_shape *shape, int64_t beside,
@@ -47,22 +54,49 @@ static int64_t turn_clocks(const plan_pace *pace, const pace_shape *shape, int64
   int64_t rows = shortest(pace->rows, shape->rows),
           fetch = longest(fetch_clocks(pace, shape, rows, false), absent_clocks(pace, shape)),
           together = part_of(times(fetch_clocks(pace, shape, rows, true), at_once), pace->cache,
-                             PACE_PART * PACE_PART);
-  return longest(longest(longest(pace->busy, fetch) * beside, together), pace->least) + pace->more;
+                             PACE_PART * PACE_PART),
+          alone = longest(longest(pace->busy, fetch), own_clocks(pace, shape, rows));
+  return longest(longest(alone * beside, together), pace->least) + pace->more;
 }
 
-/* Of multiprocessors, without memory; `own` of `units` run such blocks. */
-static int64_t tile_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shares,
-                           bool dealt, int64_t own, int units) {
-  int64_t blocks = times(shape->blocks, shares), turns = bits_ceil_div(shape->turns, shares);
-  int64_t resident = dealt ? 1 : pace->resident,
-          at_once = times(shortest(blocks, times(own, resident)), PACE_UNITS) / units;
-  if (dealt)
-    return times(bits_ceil_div(times(blocks, turns), own), turn_clocks(pace, shape, 1, at_once)) +
-           times(bits_ceil_div(blocks, own), pace->tile);
-  int64_t beside = shortest(resident, bits_ceil_div(blocks, own)),
-          rounds = bits_ceil_div(blocks, times(own, resident));
-  return times(rounds, times(turns, turn_clocks(pace, shape, beside, at_once)) + pace->tile);
+/* What is shorter of both hides behind the other but for a part. */
+static int64_t both(const plan_pace *pace, int64_t tiles, int64_t memory) {
+  int64_t more = longest(tiles, memory), less = shortest(tiles, memory);
+  return more + part_of(less, less * pace->hidden / PACE_PART, longest(more, 1));
+}
+
+/* A run of blocks: how many multiprocessors run such, how many there are, and what memory takes for
+ * all of them. */
+typedef struct pace_run {
+  const plan_pace *pace;
+  const pace_shape *shape;
+  int64_t own, units, blocks, turns, memory;
+} pace_run;
+
+/* Of n blocks at once. */
+static int64_t round_clocks(const pace_run *run, int64_t n) {
+  const int64_t beside = shortest(run->pace->resident, bits_ceil_div(n, run->own)),
+                at_once = times(n, PACE_UNITS) / run->units,
+                turn = turn_clocks(run->pace, run->shape, beside, at_once);
+  return both(run->pace, times(run->turns, turn) + run->pace->tile,
+              part_of(run->memory, n, longest(run->blocks, 1)));
+}
+
+static int64_t rounds_clocks(const pace_run *run) {
+  const int64_t room = times(run->own, run->pace->resident), full = run->blocks / room,
+                rest = run->blocks % room, rounds = full + (rest > 0);
+  int64_t clocks = rest > 0 ? round_clocks(run, rest) : 0;
+  if (full > 0) clocks += times(full, round_clocks(run, room));
+  return clocks + times(longest(rounds - 1, 0), run->pace->begin);
+}
+
+static int64_t dealt_clocks(const pace_run *run) {
+  const int64_t at_once = times(shortest(run->blocks, run->own), PACE_UNITS) / run->units,
+                turns = bits_ceil_div(times(run->blocks, run->turns), run->own);
+  return both(run->pace,
+              times(turns, turn_clocks(run->pace, run->shape, 1, at_once)) +
+                  times(bits_ceil_div(run->blocks, run->own), run->pace->tile),
+              run->memory);
 }
 
 /* Of memory, at `units` multiprocessors. */
@@ -87,25 +121,40 @@ int64_t pace_least(const plan_pace *pace, const pace_shape *shape, int units) {
 
 int64_t pace_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shares, bool dealt,
                     int units) {
-  int64_t own = longest((int64_t)units * pace->units / PACE_UNITS, 1),
-          memory = memory_clocks(pace, shape, units),
-          tiles = tile_clocks(pace, shape, shares, dealt, own, units) + pace->start;
+  const pace_run run = {.pace = pace,
+                        .shape = shape,
+                        .own = longest((int64_t)units * pace->units / PACE_UNITS, 1),
+                        .units = units,
+                        .blocks = times(shape->blocks, shares),
+                        .turns = bits_ceil_div(shape->turns, shares),
+                        .memory = memory_clocks(pace, shape, units)};
+  int64_t clocks = (dealt ? dealt_clocks(&run) : rounds_clocks(&run)) + pace->start;
   if (shares > 1)
-    tiles += part_of(times(shape->elements[2], shares), pace->partial, PACE_PART * PACE_PART) +
-             times(shares, pace->share);
-  int64_t more = longest(tiles, memory), less = shortest(tiles, memory);
-  return more + part_of(less, less * pace->hidden / PACE_PART, longest(more, 1)) +
-         copy_clocks(pace, shape, units);
+    clocks += part_of(times(shape->elements[2], shares), pace->partial, PACE_PART * PACE_PART) +
+              times(shares, pace->share);
+  return clocks + copy_clocks(pace, shape, units);
 }
 
-/* Shares that are tried: as many as fill the device, half of them, ... */
+/* Shares that are tried: as many as fill the device, half of them, ...; and those by which blocks
+ * fill it two or three times over. */
 #define PARTS_TRIED 5
+#define ROUNDS_TRIED 3
+
+/* One of those: round > 0 of so many rounds, part > 0 a part of those that fill the device. */
+static int64_t tried_shares(int64_t blocks, int64_t most, int units, int round, int part) {
+  const int64_t shares = round * (int64_t)units / longest(blocks, 1);
+  return bits_ceil_div(shortest(shares, most), part);
+}
 
 int64_t pace_shares(const plan_pace *pace, const pace_shape *shape, int64_t least, int units) {
-  int64_t full = shortest(shape->turns / longest(least, 1), units / longest(shape->blocks, 1)),
-          best = 1, clocks = INT64_MAX;
-  for (int64_t of = 1; of <= PARTS_TRIED && full > 1; of++) {
-    int64_t shares = bits_ceil_div(full, of), own = pace_clocks(pace, shape, shares, false, units);
+  const int64_t most = shape->turns / longest(least, 1);
+  int64_t best = 1, clocks = most > 1 ? pace_clocks(pace, shape, 1, false, units) : 0;
+  for (int i = 0; i < PARTS_TRIED + ROUNDS_TRIED - 1; i++) {
+    const int round = i < ROUNDS_TRIED ? ROUNDS_TRIED - i : 1,
+              part = i < ROUNDS_TRIED ? 1 : i - ROUNDS_TRIED + 2;
+    const int64_t shares = tried_shares(shape->blocks, most, units, round, part);
+    if (shares < 2) continue;
+    const int64_t own = pace_clocks(pace, shape, shares, false, units);
     if (own >= clocks) continue;
     clocks = own;
     best = shares;

@@ -3,11 +3,12 @@
  * pace (jit/plan/dot/tile_pace.h), whose constants are fitted to measurements by
  * benchmarks/fit_tiles.py.
  *
- * Blocks go in rounds: as many run at once as multiprocessors have room for. A round takes the
- * tile's turns, each as long as what is slowest of it: products and decoding (of all blocks that a
- * multiprocessor has at once), what is fetched through the second-level cache, by it and by all
- * together, the latency of a ring's slots. Memory is read meanwhile; what is shorter of both hides
- * but for a part.
+ * Blocks go in rounds: as many run at once as multiprocessors have room for, the last ones alone. A
+ * round takes the tile's turns, each as long as what is slowest of it: products and decoding (of
+ * all blocks that a multiprocessor has at once), what is fetched through the second-level cache, by
+ * it and by all together, what it has from memory, of which few multiprocessors get less than many,
+ * the latency of a ring's slots. Memory is read meanwhile, in each round what its blocks want; what
+ * is shorter of both hides but for a part.
  *
  * Plain integers, which callers' threads compute. Times are clocks at PACE_MHZ. */
 #ifndef LLRT_JIT_PLAN_KERNEL_PACE_H
@@ -58,13 +59,17 @@ typedef struct plan_pace {
   int64_t busy;      /* of a turn: products and decoding */
   int64_t fetch;     /* of a turn: columns of B come from the second-level cache */
   int64_t rows;      /* of A in a tile */
+  int64_t columns;   /* of B in a tile */
   int64_t fetch_row; /* of a turn, for each of these that there is: PACE_PART to the clock */
   int64_t cache;     /* what blocks fetch together: PACE_PART^2 of this times all that they fetch */
   int64_t once[2];   /* of what is fetched of A, of B: parts that count there; others come with a
                         neighbour's */
+  int64_t own;       /* what memory brings to one multiprocessor: PACE_PART of this times what it
+                        fetches, blocks that fetch the same each a part */
   int64_t least;     /* of a turn at least: a copy's way, of which slots are under way at once */
   int64_t more;      /* of a turn beside these */
   int64_t tile;      /* of a tile beside its turns */
+  int64_t begin;     /* of a block that comes where one has ended */
   int64_t start;     /* of a run: fills, drains, what stands behind */
   int64_t share;     /* of a second stage, for each share */
   int64_t partial;   /* of a share's result: PACE_PART^2 to the clock, of the whole device */
@@ -90,7 +95,8 @@ typedef struct pace_shape {
   int64_t blocks, turns;     /* of the grid without shares; of a tile */
   int64_t rows, elements[3]; /* of A; of A, B, D */
   int64_t products;
-  bool torn[2]; /* rows of A, of B begin inside lines of memory */
+  int64_t tiles[2]; /* along M and N, of one matrix: so many blocks have the same of B, of A */
+  bool torn[2];     /* rows of A, of B begin inside lines of memory */
 } pace_shape;
 
 /* Clocks of a run whose tiles are walked by `shares` blocks each (1: by one); dealt: turns are

@@ -34,14 +34,38 @@ static int64_t extent_of(const bound_call *call, int axis, int padded) {
                                       : call->tensors[0].shape[axis];
 }
 
+/* Parts of 1. */
+#define PARTS 1024
+#define LN_2 710
+#define EULER 591 /* what the sum of 1, 1/2, …, 1/n is beyond ln n */
+
+/* ln n, n >= 1, in PARTS. */
+static int64_t natural_log(int64_t n) {
+  const int bits = bits_highest((uint64_t)n);
+  return LN_2 * bits + (int64_t)((__int128)LN_2 * (n - ((int64_t)1 << bits)) >> bits);
+}
+
+/* Tiles of n experts whose rows are in proportion to 1, 1/2, …, 1/n: of the first `most` of them,
+ * most / 1, most / 2, … and half a tile more each; one of each other. */
+static int64_t skewed_tiles(int64_t n, int64_t all, int64_t rows) {
+  const __int128 whole = (__int128)(natural_log(n) + EULER) * rows;
+  const int64_t most = (int64_t)((__int128)all * PARTS / whole);
+  if (most < 1) return n;
+  if (most >= n) return all / rows + bits_ceil_div(n, 2);
+  return n + (int64_t)((__int128)most * (natural_log(most) + EULER - PARTS / 2) / PARTS);
+}
+
 /* Tiles of so many rows of which each has one expert's: T rows of n experts that have some, n of
- * them and (T - n) / rows more at most; half a tile of each is empty where nothing is known. */
+ * them and (T - n) / rows more at most; half a tile of each is empty where nothing is known. What
+ * is likely lies between even rows and skewed ones. */
 static int64_t expert_tiles(const bound_call *call, int64_t rows) {
   int64_t experts = call->tensors[0].shape[0], all = call->tensors[0].shape[1];
   int64_t some = experts < all ? experts : all;
   if (!call->run->likely) return some + (all - some) / rows;
-  int64_t likely = all / rows + bits_ceil_div(some, 2);
-  return likely > some ? likely : some;
+  if (some < 1) return 0;
+  int64_t even = all / rows + bits_ceil_div(some, 2), skewed = skewed_tiles(some, all, rows);
+  even = even > some ? even : some;
+  return (even + (skewed > even ? skewed : even)) / 2;
 }
 
 static int64_t tiles_of_expert(const bound_call *call, int64_t rows) {

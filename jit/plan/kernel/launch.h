@@ -236,7 +236,7 @@ typedef struct plan_run {
   int32_t n;
   int64_t turns, share, splits; /* of the first stage's walk; others are not shared */
   const uint64_t *scalars;      /* codes of an expression's numbers; NULL: it has none */
-  bool likely;        /* tiles of experts count as if rows were even, not as many as there may be */
+  bool likely; /* tiles of experts count as many as there are likely to be, not as there may be */
   double alpha, beta; /* the recipe's; a caller may set others before plan_run_stage */
   int32_t n_zero;     /* so many regions, the first ones, must be zero when the variant begins */
   int64_t region[PLAN_MAX_REGIONS]; /* offset in the workspace, bytes */

@@ -1,0 +1,78 @@
+/* Which tiles rows of experts take: between those for even rows and those for rows as Zipf's law
+ * has them, of which few experts have most. */
+#include "tests/open_device.h"
+
+#include "jit/plan/kernel/launch.h"
+#include "jit/plan/plan_make.h"
+#include "runtime/described.h"
+
+#include <criterion/criterion.h>
+
+#define UNITS 132
+#define N 3072
+#define K 4096
+
+static described_dot call;
+static plan made;
+
+/* Nothing reads what lies there. */
+static llrt_tensor tensor_of(llrt_device *device, llrt_dtype dtype, int number) {
+  return (llrt_tensor){
+      .dtype = dtype, .device = device, .data = (void *)((uintptr_t)(number + 1) << 40)};
+}
+
+static void plan_product(llrt_device *device, int64_t experts, int64_t rows) {
+  llrt_storage turned;
+  llrt_tensor a = tensor_of(device, LLRT_BF16, 0), b = tensor_of(device, LLRT_BF16, 1),
+              d = tensor_of(device, LLRT_BF16, 2), ends = tensor_of(device, LLRT_I32, 3);
+  cr_assert_eq(llrt_storage_parse("storage(rank=3, digits=[dim1: rest, dim2: rest, dim0: rest])", 3,
+                                  NULL, &turned),
+               LLRT_OK);
+  a.rank = d.rank = 2;
+  a.shape[0] = d.shape[0] = rows;
+  a.shape[1] = b.shape[1] = K;
+  d.shape[1] = b.shape[2] = N;
+  b.rank = 3;
+  b.shape[0] = ends.shape[0] = experts;
+  b.storage = &turned;
+  ends.rank = 1;
+  plan_target target;
+  const llrt_dot_params params = {.size = sizeof params, .dtype = LLRT_BF16, .ends = &ends};
+  cr_assert_eq(plan_target_find("sm_90a", &target), LLRT_OK);
+  cr_assert_eq(described_dot_make(&a, &b, &d, &params, &call), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(described_promise(&call.desc), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(plan_make(&call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
+}
+
+/* Rows of the tile that is taken. */
+static int tile_rows(int64_t experts, int64_t rows) {
+  const llrt_tensor shape = {.rank = 4, .shape = {experts, rows, N, K}};
+  const tile_facts *tile = NULL;
+  int64_t least = INT64_MAX;
+  for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
+    const plan_kernel *last = &made.variant[v + made.variant[v].launch.later];
+    const plan_launch *decides = plan_launch_decides(&made.variant[v].launch, &last->launch);
+    const int64_t cost =
+        plan_launch_takes(decides, &shape) ? plan_launch_cost(decides, &shape, UNITS) : INT64_MAX;
+    if (cost < least) tile = &last->tile;
+    if (cost < least) least = cost;
+  }
+  return tile ? (int)tile->positions[0] : 0;
+}
+
+Test(grouped_choice, rows) {
+  static const struct {
+    int64_t experts, rows;
+    int tile;
+  } cases[] = {{128, 128, 8},    {128, 512, 16},    {128, 2048, 64},
+               {128, 8192, 128}, {128, 32768, 128}, {256, 1024, 16},
+               {1, 512, 128},    {128, 1, 8},       {128, 0, 8}};
+  opened_device opened = open_device("cuda-emu:sm_90a");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    plan_product(opened.device, cases[i].experts, cases[i].rows);
+    const int tile = tile_rows(cases[i].experts, cases[i].rows);
+    cr_expect_eq(tile, cases[i].tile, "%lld rows of %lld experts: tiles of %d",
+                 (long long)cases[i].rows, (long long)cases[i].experts, tile);
+  }
+  close_device(&opened);
+}

@@ -107,6 +107,7 @@ typedef struct cuda_ipc_handle {
 #define CUDA_TENSOR_MAP_BYTES 128
 #define CUDA_TENSOR_MAP_ALIGNMENT 64
 #define CUDA_TENSOR_MAP_U8 0 /* of wider numbers: + log2 bytes */
+#define CUDA_TENSOR_MAP_PROMOTE_128 2
 #define CUDA_TENSOR_MAP_PROMOTE_256 3
 
 /* X(required, function, arguments) */

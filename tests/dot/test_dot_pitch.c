@@ -5,6 +5,8 @@
 
 #include "jit/plan/check/plan_view.h"
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/box.h"
+#include "jit/plan/facts/thread_registers.h"
 #include "jit/plan/kernel/plan.h"
 #include "jit/plan/plan_choice.h"
 #include "jit/plan/plan_make.h"
@@ -193,6 +195,57 @@ Test(dot_pitch, choice) {
   const llrt_tensor few = {.rank = 3, .shape = {8, 4096, 4104}};
   const int picked = plan_pick(&made, &few, UNITS);
   cr_expect_eq(made.variant[picked].launch.workspace.n, 0, "copies for eight rows");
+}
+
+/* Threads that copy pieces of 8 bytes to the largest tile have 24 of each operand's rows to keep.
+ */
+Test(dot_pitch, registers) {
+  plan_shape(700, 4097, 4100);
+  const plan_kernel *kernel = NULL;
+  for (int i = 0; i < made.n_variants && !kernel; i++)
+    if (planned_by_warpgroups(&made.variant[i]) && results_of(&made.variant[i]) == 128 * 256)
+      kernel = &made.variant[i];
+  cr_assert(kernel && copied_bytes(kernel) == 8);
+  plan_registers has;
+  plan_registers_of(kernel, &has);
+  cr_expect_geq(has.producers, 96, "%d registers of producers", has.producers);
+  cr_expect_geq(has.others, 160, "%d registers of others", has.others);
+}
+
+/* As many turns are under way as have 96 KiB, where there are slots: of tiles of 64 x 64 six of 16
+ * KiB; rings leave the first-level cache room. */
+Test(dot_pitch, under_way) {
+  static const struct {
+    int results, turns, slots;
+  } rows[] = {{64 * 64, 6, 10}, {64 * 128, 3, 6}, {128 * 128, 2, 5}, {128 * 256, 1, 4}};
+  plan_shape(64, 4096, 5762);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const plan_kernel *kernel = NULL;
+    for (int v = 0; v < made.n_variants && !kernel; v++)
+      if (planned_by_warpgroups(&made.variant[v]) && made.variant[v].launch.later == 0 &&
+          made.variant[v].launch.n_boxes == 0 && results_of(&made.variant[v]) == rows[i].results)
+        kernel = &made.variant[v];
+    cr_assert(kernel, "%d results", rows[i].results);
+    cr_expect_eq(plan_copies_lag(kernel), rows[i].turns, "%d results: %d turns under way",
+                 rows[i].results, plan_copies_lag(kernel));
+    cr_expect_eq(kernel->slots, rows[i].slots, "%d results: %d slots", rows[i].results,
+                 kernel->slots);
+  }
+}
+
+/* Where threads copy narrow pieces few rows take tiles of few columns, more rows larger ones. */
+Test(dot_pitch, narrow_choice) {
+  static const struct {
+    int64_t rows;
+    int results;
+  } shapes[] = {{64, 64 * 32}, {256, 64 * 128}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    plan_shape(shapes[i].rows, 4096, 4100);
+    const llrt_tensor shape = {.rank = 3, .shape = {shapes[i].rows, 4096, 4100}};
+    const tile_facts *tile = &made.variant[plan_pick(&made, &shape, UNITS)].tile;
+    cr_expect_eq(tile->positions[0] * tile->positions[1], shapes[i].results, "a tile of %d x %d",
+                 tile->positions[0], tile->positions[1]);
+  }
 }
 
 /* Rows of a tile that are not there are filled with zeros, which takes time, but where a

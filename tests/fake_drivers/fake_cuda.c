@@ -326,6 +326,7 @@ cuda_result cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *add
   if (rank < 2 || rank > 3 || interleave || fill || promotion < 0 || element_strides[0] != 1 ||
       (uintptr_t)map % 64)
     return 1;
+  record.promotion = promotion;
   *(uint64_t *)map = (uintptr_t)address + extents[0] + 10 * extents[1] + 100 * strides[0] +
                      1000 * box[0] + 10000 * box[1] + 100000 * (unsigned)type +
                      1000000 * (unsigned)swizzle;

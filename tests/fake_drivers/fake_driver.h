@@ -37,6 +37,7 @@ typedef struct fake_record {
   unsigned blocks, threads, shared_bytes;
   bool early;         /* CUDA: the last launch may start before the one before it ends */
   unsigned cluster;   /* CUDA: of the last launch; 0: it had no such attribute */
+  int promotion;      /* CUDA: CUtensorMapL2promotion of the last map */
   int dynamic_shared; /* what CUDA was asked to allow */
   int n_args;         /* how many arguments the next launch reads */
   uint64_t args[FAKE_MAX_ARGS];

@@ -248,6 +248,11 @@ Test(driver_cuda, boxes) {
   driver->n_args = 4;
   cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
   cr_expect_eq(driver->args[3], (1 << 30) + 7 + 90 + 1600 + 4000 + 50000 + 100000 + 3000000);
+  cr_expect_eq(driver->promotion, 2, "rows that begin inside lines are fetched line by line");
+  args[1] = 64;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(driver->promotion, 3, "whole lines are fetched two by two");
+  args[1] = 8;
   box.size[2] = 1; /* planes of rows */
   box.extent[2] = (plan_number){.arg = 2};
   box.stride[1] = (plan_number){.arg = 1};

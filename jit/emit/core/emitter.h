@@ -248,14 +248,14 @@ struct emitter {
   LLVMValueRef scratch; /* host: memory of one register; NULL: not needed yet */
 
   /* ---- values ---- */
-  emit_words *value; /* as many as the kernel has values, and so many are `prepared` */
+  emit_words *value;            /* as many as the kernel has values, and so many are `prepared` */
   struct emit_rolling *rolling; /* steps that are made by turns (emit_rolled.c); NULL: none */
   const plan_step *lazy[PLAN_MAX_VALUES]; /* by value: the step that makes its words when they are
                                              asked for; NULL: they are there */
   uint8_t halves[PLAN_MAX_VALUES]; /* by value of f32: llrt_dtype of the 16-bit floats whose words
                                       stand for its own (emit_halves.c); 0: its own */
-  emit_words *prepared; /* by mapped value: its scales as words of pairs */
-  emit_scales scales;   /* of the last step that read some */
+  emit_words *prepared;            /* by mapped value: its scales as words of pairs */
+  emit_scales scales;              /* of the last step that read some */
 
   /* Recursion: a step owns a body of steps, a word is made of words. Set by emit.c, which knows all
    * of them; called by emit_steps and emit_word. */

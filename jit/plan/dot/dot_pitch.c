@@ -18,8 +18,10 @@
 #define TORN_OWN 1.36
 #define TORN_TOGETHER 2.5
 #define PIECES16 1.2
-#define PIECES8 2.2
-#define PIECES4 3.5
+#define PIECES8 2.55
+#define PIECES4 3.55
+/* Narrow pieces take a multiprocessor's own time: all together ask for this of whole lines. */
+#define NARROW_TOGETHER 2.1
 /* Clocks in which a box fills a row with zeros that its tensor does not have, where there is no
  * box of the rest (plan_box.rest). On an H200, tiles of 64 and 128 rows, of which 1 to 14 were
  * there, took 3 (20 blocks) to 8 (60 and more) clocks of a turn for each of the others: 64 x 32 of
@@ -90,6 +92,8 @@ static void pace_pieces(int i, int bytes, const tile_facts *tile, plan_pace *pac
   const double rows = (double)pace->fetch_row * (double)pace->rows / PACE_PART,
                own = (i ? (double)pace->fetch : rows) * pieces_take(bytes) * whole / positions;
   pace->fetch = (int64_t)(i ? own : (double)pace->fetch + own);
+  if (pieces_take(bytes) > NARROW_TOGETHER)
+    pace->once[1] = (int64_t)(PACE_PART * NARROW_TOGETHER / pieces_take(bytes));
   if (i == 0) pace->fetch_row = 0;
 }
 

@@ -62,9 +62,23 @@ static llrt_status find_access(const dot_draft *x, int operand, dot_access *acce
 #define RESULTS_BYTES (34 << 10)
 #define BARRIER_BYTES (1 << 10)
 
+/* Threads' copies of fewer than 16 bytes go through the first-level cache, to which shared memory
+ * leaves the rest of 256 KiB: with rings of 216 KiB such a row takes 1.6 times as long as with 192
+ * (docs/history/odd-pitches.md). */
+#define NARROW_ROOM (161 << 10)
+
+static bool copies_narrow(const dot_draft *x) {
+  bool narrow = false;
+  for (int i = 0; i < 2 && !x->boxes; i++)
+    narrow |= plan_access_bytes(x->d.kernel->value[x->ring[i].copied].bits,
+                                x->ring[i].copy.vector) < BOX_BYTES;
+  return narrow;
+}
+
 static int slots_of(const dot_draft *x, int bytes) {
-  const int room =
-      x->d.kernel->target.facts.shared_bytes - (x->all_memory ? BARRIER_BYTES : RESULTS_BYTES);
+  const int all = x->d.kernel->target.facts.shared_bytes -
+                  (x->all_memory ? BARRIER_BYTES : RESULTS_BYTES),
+            room = copies_narrow(x) ? bits_min(all, NARROW_ROOM) : all;
   if (x->d.kernel->resident > 1) return DOT_SLOTS;
   return bits_max(bits_min(room / bytes, x->cluster && !x->beside ? CLUSTER_SLOTS : MOST_SLOTS),
                   DOT_SLOTS);

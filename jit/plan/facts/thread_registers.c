@@ -14,10 +14,12 @@
 #define REGISTER_STEP 8
 #define MOST_REGISTERS 248
 
-/* What a producer's thread keeps: addresses of its copies; of experts' rows beside boxes, an
- * address of each of eight rows; addresses and two parts of 64 elements that boxes brought, which
- * it casts (PLAN_LANDED); 24, the least that setmaxnreg takes, where it only issues boxes. */
-#define COPYING_PRODUCER 40
+/* What a producer's thread keeps: addresses of its copies, and whether rows are there (of 48 pieces
+ * of 8 bytes ptxas spills 35 registers where there are 40, none where there are 104); of experts'
+ * rows beside boxes, an address of each of eight rows; addresses and two parts of 64 elements that
+ * boxes brought, which it casts (PLAN_LANDED); 24, the least that setmaxnreg takes, where it only
+ * issues boxes. */
+#define COPYING_PRODUCER 104
 #define EXPERTS_PRODUCER 64
 #define CASTING_PRODUCER 72
 #define BOX_PRODUCER 24

@@ -262,7 +262,8 @@ static pace_shape shape_of(const plan_launch *launch, const llrt_tensor *tensor,
                    product(matrices, product(last[1], last[2])),
                    product(with_rows, product(last[0], last[1]))},
       .products = product(with_rows, product(last[0], product(last[1], last[2]))),
-      .torn = {is_torn(&launch->pace, last, 0), is_torn(&launch->pace, last, 1)}};
+      .torn = {is_torn(&launch->pace, last, 0), is_torn(&launch->pace, last, 1)},
+      .experts = grouped};
 }
 
 /* How many blocks share a walk by the pace of their tiles, else by the walk's own rule. */

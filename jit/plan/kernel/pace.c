@@ -44,8 +44,13 @@ static int64_t absent_clocks(const plan_pace *pace, const pace_shape *shape) {
 static int64_t own_clocks(const plan_pace *pace, const pace_shape *shape, int64_t rows) {
   const int64_t fetch = pace->fetch_row * rows / PACE_PART / longest(shape->tiles[1], 1) +
                         pace->fetch / longest(shape->tiles[0], 1);
+  if (shape->experts) return 0;
   return part_of(fetch, pace->own, PACE_PART);
 }
+
+/* What blocks of experts fetch together takes longer, in parts of PACE_PART: memory brings as much
+ * meanwhile (docs/history/grouped-products.md). */
+#define EXPERTS_CACHE (PACE_PART * 6 / 5)
 
 /* Of a turn, with so many blocks beside each other on a multiprocessor, and on PACE_UNITS of them
  * together. */
@@ -56,6 +61,7 @@ static int64_t turn_clocks(const plan_pace *pace, const pace_shape *shape, int64
           together = part_of(times(fetch_clocks(pace, shape, rows, true), at_once), pace->cache,
                              PACE_PART * PACE_PART),
           alone = longest(longest(pace->busy, fetch), own_clocks(pace, shape, rows));
+  if (shape->experts) together = part_of(together, EXPERTS_CACHE, PACE_PART);
   return longest(longest(alone * beside, together), pace->least) + pace->more;
 }
 
@@ -127,8 +133,9 @@ int64_t pace_clocks(const plan_pace *pace, const pace_shape *shape, int64_t shar
                         .units = units,
                         .blocks = times(shape->blocks, shares),
                         .turns = bits_ceil_div(shape->turns, shares),
-                        .memory = memory_clocks(pace, shape, units)};
+                        .memory = shape->experts ? 0 : memory_clocks(pace, shape, units)};
   int64_t clocks = (dealt ? dealt_clocks(&run) : rounds_clocks(&run)) + pace->start;
+  if (shape->experts) clocks = both(pace, clocks, memory_clocks(pace, shape, units));
   if (shares > 1)
     clocks += part_of(times(shape->elements[2], shares), pace->partial, PACE_PART * PACE_PART) +
               times(shares, pace->share);

@@ -97,6 +97,7 @@ typedef struct pace_shape {
   int64_t products;
   int64_t tiles[2]; /* along M and N, of one matrix: so many blocks have the same of B, of A */
   bool torn[2];     /* rows of A, of B begin inside lines of memory */
+  bool experts;     /* blocks are experts' tiles: memory's time is that of all of them together */
 } pace_shape;
 
 /* Clocks of a run whose tiles are walked by `shares` blocks each (1: by one); dealt: turns are

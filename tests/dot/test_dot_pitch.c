@@ -236,15 +236,18 @@ Test(dot_pitch, under_way) {
 /* Where threads copy narrow pieces few rows take tiles of few columns, more rows larger ones. */
 Test(dot_pitch, narrow_choice) {
   static const struct {
-    int64_t rows;
+    int64_t rows, k;
     int results;
-  } shapes[] = {{64, 64 * 32}, {256, 64 * 128}};
+    bool shares;
+  } shapes[] = {
+      {64, 4100, 64 * 32, false}, {256, 4100, 64 * 128, false}, {64, 5762, 64 * 128, true}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
-    plan_shape(shapes[i].rows, 4096, 4100);
-    const llrt_tensor shape = {.rank = 3, .shape = {shapes[i].rows, 4096, 4100}};
+    plan_shape(shapes[i].rows, 4096, shapes[i].k);
+    const llrt_tensor shape = {.rank = 3, .shape = {shapes[i].rows, 4096, shapes[i].k}};
     const tile_facts *tile = &made.variant[plan_pick(&made, &shape, UNITS)].tile;
     cr_expect_eq(tile->positions[0] * tile->positions[1], shapes[i].results, "a tile of %d x %d",
                  tile->positions[0], tile->positions[1]);
+    cr_expect_eq(tile->shares, shapes[i].shares, "%zu: K is shared, or not", i);
   }
 }
 

@@ -18,8 +18,8 @@
 #define TORN_OWN 1.36
 #define TORN_TOGETHER 2.5
 #define PIECES16 1.2
-#define PIECES8 2.55
-#define PIECES4 3.55
+#define PIECES8 2.4
+#define PIECES4 3.6
 /* Narrow pieces take a multiprocessor's own time: all together ask for this of whole lines. */
 #define NARROW_TOGETHER 2.1
 /* Clocks in which a box fills a row with zeros that its tensor does not have, where there is no
@@ -91,7 +91,9 @@ static void pace_pieces(int i, int bytes, const tile_facts *tile, plan_pace *pac
   const int positions = tile->positions[i], whole = 1 << bits_highest(2 * (uint64_t)positions - 1);
   const double rows = (double)pace->fetch_row * (double)pace->rows / PACE_PART,
                own = (i ? (double)pace->fetch : rows) * pieces_take(bytes) * whole / positions;
+  const int64_t before = pace->fetch;
   pace->fetch = (int64_t)(i ? own : (double)pace->fetch + own);
+  pace->own = pace->own * before / (pace->fetch + 1); /* memory brings no more than before */
   if (pieces_take(bytes) > NARROW_TOGETHER)
     pace->once[1] = (int64_t)(PACE_PART * NARROW_TOGETHER / pieces_take(bytes));
   if (i == 0) pace->fetch_row = 0;

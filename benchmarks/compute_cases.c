@@ -156,20 +156,21 @@ const compute_form compute_forms[] = {
 const int compute_forms_count = sizeof compute_forms / sizeof *compute_forms;
 
 const compute_shape compute_shapes[] = {
-    {LLRT_BF16, 8192, 4096, false},   {LLRT_BF16, 16384, 128, false},
-    {LLRT_BF16, 32768, 1024, false},  {LLRT_BF16, 8192, 2880, false},
-    {LLRT_BF16, 8192, 5760, false},   {LLRT_BF16, 4096, 5000, false},
-    {LLRT_BF16, 4096, 7168, false},   {LLRT_BF16, 4096, 16384, false},
-    {LLRT_BF16, 1024, 65536, false},  {LLRT_BF16, 2048, 50257, false},
-    {LLRT_BF16, 1024, 151936, false}, {LLRT_BF16, 50257, 5341, false},
-    {LLRT_BF16, 1, 16384, false},     {LLRT_BF16, 16, 7168, false},
-    {LLRT_BF16, 128, 4096, false},    {LLRT_BF16, 1000, 2880, false},
-    {LLRT_F32, 4096, 4096, false},    {LLRT_F32, 4096, 5000, false},
-    {LLRT_BF16, 1, 6144, true},       {LLRT_BF16, 8, 6144, true},
-    {LLRT_BF16, 32, 6144, true},      {LLRT_BF16, 64, 6144, true},
-    {LLRT_BF16, 128, 6144, true},     {LLRT_BF16, 256, 6144, true},
-    {LLRT_BF16, 512, 6144, true},     {LLRT_BF16, 1024, 6144, true},
-    {LLRT_BF16, 8192, 6144, true},    {LLRT_BF16, 32768, 6144, true},
+    {LLRT_BF16, 8192, 4096, false},  {LLRT_BF16, 16384, 128, false},
+    {LLRT_BF16, 32768, 1024, false}, {LLRT_BF16, 8192, 2880, false},
+    {LLRT_BF16, 8192, 5760, false},  {LLRT_BF16, 4096, 5000, false},
+    {LLRT_BF16, 4096, 7168, false},  {LLRT_BF16, 4096, 16384, false},
+    {LLRT_BF16, 2048, 32768, false}, {LLRT_BF16, 1024, 65536, false},
+    {LLRT_BF16, 2048, 50257, false}, {LLRT_BF16, 1024, 151936, false},
+    {LLRT_BF16, 50257, 5341, false}, {LLRT_BF16, 1, 16384, false},
+    {LLRT_BF16, 16, 7168, false},    {LLRT_BF16, 128, 4096, false},
+    {LLRT_BF16, 1000, 2880, false},  {LLRT_F32, 4096, 4096, false},
+    {LLRT_F32, 4096, 5000, false},   {LLRT_BF16, 1, 6144, true},
+    {LLRT_BF16, 8, 6144, true},      {LLRT_BF16, 32, 6144, true},
+    {LLRT_BF16, 64, 6144, true},     {LLRT_BF16, 128, 6144, true},
+    {LLRT_BF16, 256, 6144, true},    {LLRT_BF16, 512, 6144, true},
+    {LLRT_BF16, 1024, 6144, true},   {LLRT_BF16, 8192, 6144, true},
+    {LLRT_BF16, 32768, 6144, true},
 };
 const int compute_shapes_count = sizeof compute_shapes / sizeof *compute_shapes;
 

@@ -13,7 +13,7 @@ static const struct {
   int loads, stores;
 } cases[] = {
     {"rms_norm", 1, 0},
-    {"residual_rms_norm", 2, 0}, /* h is wanted again */
+    {"residual_rms_norm", 2, 1}, /* h, which is wanted again */
     {"fp8_row", 1, 0},
     {"qk_norm_rope", 3, 0},        /* rows, cosines, sines; then the weights */
     {"kv_norm_rope_append", 4, 1}, /* values are stored before keys are joined */

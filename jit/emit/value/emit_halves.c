@@ -38,13 +38,40 @@ bool emit_keep_halves(emitter *e, const plan_step *step, const plan_map *map) {
   return true;
 }
 
+/* What alone makes the value; NULL: several steps do, or none. */
+static const plan_step *maker_of(const plan_kernel *kernel, int value) {
+  const plan_step *maker = NULL;
+  int makers = 0;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    if (kernel->step[i].out != value) continue;
+    maker = &kernel->step[i];
+    makers++;
+  }
+  return makers == 1 ? maker : NULL;
+}
+
+static bool is_cast(const plan_kernel *kernel, const plan_step *step) {
+  return step && step->kind == PLAN_MAP && kernel->map[step->map].kind == PLAN_MAP_CAST;
+}
+
+/* Whether the kernel itself rounded f32 to what lies in such a value's words: each of their NaNs is
+ * the one that casts write. */
+static bool is_rounded(const plan_kernel *kernel, int value) {
+  const plan_step *kept = maker_of(kernel, value);
+  if (!is_cast(kernel, kept)) return false;
+  const plan_step *rounded = maker_of(kernel, kept->in);
+  return is_cast(kernel, rounded) && kernel->map[rounded->map].from == LLRT_F32 &&
+         !kernel->map[rounded->map].words;
+}
+
 /* Two at a time: the larger of an element and itself is that, or the NaN that is written. */
 bool emit_round_halves_back(emitter *e, const plan_step *step) {
   llrt_dtype from = (llrt_dtype)e->halves[step->in];
   if (!from || !rounds_back(e->kernel, step, from)) return false;
+  bool same = is_rounded(e->kernel, step->in);
   for (int w = 0; w < emit_word_count(&e->kernel->value[step->out]); w++) {
     LLVMValueRef word = e->value[step->in][w];
-    e->value[step->out][w] = e->ops->extreme_pair(e, from, false, word, word);
+    e->value[step->out][w] = same ? word : e->ops->extreme_pair(e, from, false, word, word);
   }
   return true;
 }

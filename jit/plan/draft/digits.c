@@ -189,7 +189,6 @@ static llrt_status copy_sides(draft *d, const copy_digits *copies, supports *sup
 static llrt_status split_sides(draft *d) {
   no_sides(d, d->split);
   if (d->roles.scanned) return LLRT_OK; /* blocks see each other's totals alone */
-  if (d->roles.turned) return LLRT_OK;  /* and write what is theirs alone */
   for (int t = PLAN_DESTINATION; t < d->roles.results; t++) {
     plan_digit_side *side = &d->kernel->digit[d->split].side[t];
     int align = 0;

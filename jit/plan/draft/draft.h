@@ -75,8 +75,6 @@ typedef struct draft_roles {
   uint32_t reduced;      /* axes along which elements are combined; blocks walk them */
   uint32_t scanned;      /* axes that blocks walk in order: elements depend on those before them */
   uint32_t resident;     /* of the reduced axes: those that a tile has whole; extents are known */
-  uint32_t turned;       /* axes along which nothing is joined, and which blocks walk all the same:
-                            they take tiles by turns, and each element is one block's */
   uint32_t may_be_empty; /* reduced axes that may have no position; they have no turns then */
   uint32_t tiled;        /* of a dot: axes whose tiles are whole instructions, whatever the extents
                             are; a tile has one position of each other axis */
@@ -222,7 +220,7 @@ void draft_sum_along(draft *d, int summed, int first_tiled);
 bool draft_is_reduced(const draft *d, int axis);
 bool draft_is_scanned(const draft *d, int axis);
 bool draft_is_tiled(const draft *d, int axis);
-/* Whether blocks walk the axis: it is reduced, scanned or turned, or a panel's. */
+/* Whether blocks walk the axis: it is reduced or scanned, or a panel's. */
 bool draft_is_walked(const draft *d, int axis);
 /* Whether tensor t has one position along the axis for all of the operation's. */
 bool draft_is_dropped(const draft *d, int t, int axis);

@@ -55,7 +55,7 @@ bool draft_is_scanned(const draft *d, int axis) { return has(d->roles.scanned, a
 bool draft_is_tiled(const draft *d, int axis) { return has(d->roles.tiled, axis); }
 
 bool draft_is_walked(const draft *d, int axis) {
-  return has(d->roles.reduced | d->roles.scanned | d->roles.turned, axis) ||
+  return has(d->roles.reduced | d->roles.scanned, axis) ||
          (d->walks_panel && axis == d->panel_axis);
 }
 

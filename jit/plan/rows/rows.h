@@ -35,12 +35,10 @@
 typedef struct rows {
   draft d;
   const expr_program *program;
-  bool resident; /* a row lies in one block's registers; else blocks walk it */
-  bool turns;    /* resident: blocks stay and take rows by turns, of which the next is loaded while
-                    one is worked on */
-  bool clusters; /* resident: blocks of a cluster share a row, if it is too long for one */
-  bool few;      /* rows_few's kernel */
-  bool may_keep; /* walked: what several walks want may stay in shared memory */
+  bool resident;   /* a row lies in one block's registers; else blocks walk it */
+  bool clusters;   /* resident: blocks of a cluster share a row, if it is too long for one */
+  bool few;        /* rows_few's kernel */
+  bool may_keep;   /* walked: what several walks want may stay in shared memory */
   int walk_blocks; /* walked: blocks of a multiprocessor that share its memory and registers; 0: as
                       many as there is room for */
   bool wants_halves; /* refused, but for two kernels of which each stores one half of bytes */
@@ -64,10 +62,10 @@ typedef struct rows {
 llrt_status plan_rows_make(const op_description *desc, const plan_target *target,
                            const plan_options *options, plan *out);
 
-/* How a kernel is made: may_stay: its blocks may take rows by turns; few: for few rows (rows_few);
+/* How a kernel is made: few: for few rows (rows_few);
  * half: which elements it stores of bytes that no thread has whole (plan_kernel.stored_half). */
 typedef struct rows_way {
-  bool may_stay, few;
+  bool few;
   uint8_t half;
 } rows_way;
 
@@ -103,8 +101,7 @@ int rows_count_weights(const rows *r);
 /* rows_registers.c: blocks that a multiprocessor has registers for; 0: ptxas decides. Walks that
  * overhang rows have a number of their own (backends). */
 int rows_blocks_of_unit(rows *r);
-/* rows_apart.c: whether the output waits for no join, and is made of tensors that nothing else
- * wants. */
+/* rows_apart.c: whether the output is stored before rows are joined. */
 bool rows_is_apart(const rows *r, int tensor);
 
 /* rows_access.c: the layout in which threads load a tensor. */

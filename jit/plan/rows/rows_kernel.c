@@ -74,17 +74,6 @@ static llrt_status check_outputs(const rows *r) {
   return LLRT_OK;
 }
 
-/* As many blocks stay as a device has room for at once; rows are dealt out evenly. */
-static llrt_status walk_arguments(rows *r) {
-  plan_kernel *kernel = r->d.kernel;
-  const plan_target *target = &kernel->target;
-  if (!r->resident) return draft_walk_turns(&r->d, r->program->reduced, 1);
-  if (!r->turns) return LLRT_OK;
-  int blocks = bits_max(target->tuning->rows_turn_unit_warp_bits - kernel->warp_bits, 0);
-  kernel->launch.walk.blocks = plan_for_units(target, PLAN_MEASURED_UNITS << blocks);
-  return draft_walk_turns(&r->d, 0, 1);
-}
-
 static bool stored_in_walk(const rows *r, const program_tensor *tensor) {
   return !r->resident && (tensor->axes & r->program->reduced) != 0;
 }
@@ -182,18 +171,16 @@ static bool differs_by_block(const rows *r, int number) {
          !rows_walks(r, number);
 }
 
-/* In the walk that step `walk` opens, if there is one, loads run a turn ahead. What differs from
- * row to row comes first, so that all of it is under way together; what is the same for all of
- * them, and likely near, only when it is wanted, so that it takes no registers of blocks that wait.
- * Where few rows come nothing is near, and registers are there.
+/* What differs from row to row comes first, so that all of it is under way together; what is the
+ * same for all of them, and likely near, only when it is wanted, so that it takes no registers of
+ * blocks that wait. Where few rows come nothing is near, and registers are there.
  */
-static llrt_status load_inputs(rows *r, int walk) {
+static llrt_status load_inputs(rows *r) {
   int node[PROGRAM_MAX_NODES], n = rows_loaded_first(r, node);
   for (int i = 0; i < n; i++) LLRT_TRY(rows_fetch(r, node[i]));
-  for (int i = 0; i < r->program->n_nodes && walk < 0; i++)
+  for (int i = 0; i < r->program->n_nodes; i++)
     if (differs_by_block(r, i) || (r->few && r->resident && rows_is_loaded(r, i)))
       LLRT_TRY(rows_fetch(r, i));
-  if (walk >= 0) rows_load_early(r, walk);
   return LLRT_OK;
 }
 
@@ -225,21 +212,6 @@ static llrt_status open_indices(rows *r, int *branch) {
   return draft_open_indices(&r->d, walked, 0, branch);
 }
 
-/* Whether what the next turn stores first in shared memory may lie where this one still loads: it
- * does not, if another buffer's barrier stands between. */
-static bool turns_meet(const plan_kernel *kernel, int walk) {
-  int stored = -1, loaded = -1;
-  for (int i = walk + 1; i < kernel->n_steps; i++) {
-    const plan_step *step = &kernel->step[i];
-    if (step->kind == PLAN_SHARED_STORE && stored < 0) stored = step->buffer;
-    if (step->kind == PLAN_SHARED_LOAD) loaded = step->buffer;
-    if (step->kind == PLAN_GATHER && step->staged) return true;
-  }
-  if (stored < 0 || loaded < 0) return false;
-  const plan_buffer *first = &kernel->buffer[stored], *last = &kernel->buffer[loaded];
-  return first->offset < plan_buffer_end(last) && last->offset < plan_buffer_end(first);
-}
-
 /* What other blocks of the cluster read of a block they have read before it ends, and before it
  * stores: a barrier would wait for stores. */
 static llrt_status let_others_read(plan_kernel *kernel) {
@@ -247,25 +219,19 @@ static llrt_status let_others_read(plan_kernel *kernel) {
   return draft_step(kernel, (plan_step){.kind = PLAN_BARRIER});
 }
 
-/* Rows that lie in a block: one after the other, where blocks stay. */
+/* Rows that lie in a block. */
 static llrt_status resident_steps(rows *r) {
   plan_kernel *kernel = r->d.kernel;
-  int walk = -1;
-  if (r->turns) LLRT_TRY(draft_open(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}, &walk));
-  LLRT_TRY(load_inputs(r, walk));
+  LLRT_TRY(load_inputs(r));
   LLRT_TRY(store_outputs(r, BEFORE_JOINS, -1));
   LLRT_TRY(reduce_resident(r));
   if (r->clusters) LLRT_TRY(let_others_read(kernel));
   LLRT_TRY(store_outputs(r, BEHIND_JOINS, -1));
-  if (r->clusters) LLRT_TRY(let_others_read(kernel));
-  if (walk < 0) return LLRT_OK;
-  if (turns_meet(kernel, walk)) LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER}));
-  draft_close(kernel, walk);
-  return LLRT_OK;
+  return r->clusters ? let_others_read(kernel) : LLRT_OK;
 }
 
 /* Indices and extents in device memory are of whole blocks. */
-static bool may_turn(const op_description *desc) {
+static bool may_cluster(const op_description *desc) {
   bool may = true;
   for (int t = 0; t < desc->n_tensors; t++) {
     may &= desc->tensors[t].n_indices == 0;
@@ -280,7 +246,7 @@ int rows_count_weights(const rows *r) {
   return n - rows_loaded_first(r, NULL);
 }
 
-/* *made: false where rows that are to be resident are too long, or blocks are not to stay. */
+/* *made: false where rows that are to be resident are too long. */
 static llrt_status make_kernel(rows *r, const op_description *desc, const plan_target *target,
                                const plan_options *options, plan_kernel *kernel, bool *made) {
   draft *d = &r->d;
@@ -292,8 +258,6 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   if (r->resident) d->roles.resident = r->program->reduced;
   d->apart = r->resident;
   if (r->resident) d->roles.may_be_empty = 0;
-  if (r->turns) d->roles.turned = (uint32_t)bits_mask(r->program->rank) & ~r->program->reduced;
-  d->splits = r->turns;
   LLRT_TRY(draft_digits(d));
   if (d->divided)
     return llrt_error(LLRT_UNSUPPORTED, "the tensors' storages have no common refinement");
@@ -301,8 +265,7 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   LLRT_TRY(rows_tile(r, made));
   if (!*made) return LLRT_OK;
   LLRT_TRY(draft_space(d));
-  r->turns &= kernel->walk.n_places > 0; /* of one row the tile is the same */
-  LLRT_TRY(walk_arguments(r));
+  if (!r->resident) LLRT_TRY(draft_walk_turns(d, r->program->reduced, 1));
   LLRT_TRY(rows_begin_keeping(r));
   int present = -1;
   LLRT_TRY(open_indices(r, &present));
@@ -318,23 +281,18 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
 static llrt_status make_rows(rows *r, const op_description *desc, const plan_target *target,
                              const plan_options *options, rows_way way, plan_kernel *kernel) {
   static const struct {
-    bool resident, turns, clusters, keeps;
-  } ways[] = {{true, true, false, false},
-              {true, false, false, false},
-              {true, false, true, false},
-              {false, false, false, true},
-              {false, false, false, false}};
+    bool resident, clusters, keeps;
+  } ways[] = {
+      {true, false, false}, {true, true, false}, {false, false, true}, {false, false, false}};
   enum { WAYS = sizeof ways / sizeof *ways };
-  bool made = false, blocks_stay = may_turn(desc);
+  bool made = false, may = may_cluster(desc);
   for (int i = 0; i < WAYS && !made; i++) {
-    if ((ways[i].turns || ways[i].clusters) && !blocks_stay) continue;
-    if (ways[i].turns && !way.may_stay) continue;
+    if (ways[i].clusters && !may) continue;
     bool clusters = target->cluster_bits > 0 && target->tuning->rows_cluster_warp_bits > 0;
     if (ways[i].clusters && !clusters) continue;
     memset(r, 0, sizeof *r);
     r->program = &desc->program;
     r->resident = ways[i].resident;
-    r->turns = ways[i].turns;
     r->clusters = ways[i].clusters;
     r->may_keep = ways[i].keeps;
     r->few = way.few;
@@ -344,8 +302,7 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
     program_find_narrow(r->program, r->narrow);
     LLRT_TRY(find_groups(r));
     llrt_status status = make_kernel(r, desc, target, options, kernel, &made);
-    bool last = !r->turns && !r->clusters; /* else another way may do it */
-    if (status == LLRT_UNSUPPORTED && !last) made = false;
+    if (status == LLRT_UNSUPPORTED && r->clusters) made = false; /* another way may do it */
     else LLRT_TRY(status);
     made &= !r->d.keeps || kernel->launch.shared_bytes <= target->facts.shared_bytes;
   }

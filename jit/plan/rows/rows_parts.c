@@ -62,7 +62,6 @@ static llrt_status make_part(const op_description *own, const plan_target *targe
   way.half = 1;
   LLRT_TRY(rows_make_kernel(own, target, options, way, kernel, &halves));
   LLRT_TRY(stages_next(out, &kernel));
-  way.may_stay = false;
   way.half = 2;
   return rows_make_kernel(own, target, options, way, kernel, &halves);
 }
@@ -75,8 +74,7 @@ static llrt_status make_parts(const op_description *desc, const plan_target *tar
   for (int p = 0; p < parts->n; p++) {
     int first = out->n_variants, n;
     take_part(desc, parts, p, own, tensor);
-    /* a launch shares the turns of its first kernel's blocks alone */
-    const rows_way way = {.may_stay = p == 0, .few = few};
+    const rows_way way = {.few = few};
     LLRT_TRY(make_part(own, target, options, way, out, &n));
     /* A part reads and writes tensors that no other one writes; but of halves of bytes the second
      * kernel keeps what the first has stored. */
@@ -97,7 +95,7 @@ static llrt_status make_variant(const op_description *desc, const plan_target *t
   program_find_parts(&desc->program, &parts);
   if (parts.n <= 1) {
     int kernels;
-    const rows_way way = {.may_stay = true, .few = few};
+    const rows_way way = {.few = few};
     return make_part(desc, target, options, way, out, &kernels); /* says what outputs lack */
   }
   op_description *own = memory_new(sizeof *own);

@@ -28,10 +28,13 @@ static bool waits_in_words(rows *r) {
 /* Whether a thread of so many blocks has registers for each element that it holds, and a few: one
  * where elements wait in their words, one and a half where no weights are loaded and one axis is
  * joined, else seven quarters, and a quarter of one for each element of weights, but two at least;
- * with fewer ptxas spills. In clusters the rows that are under way are worth that. Each part of a
- * multiprocessor deals its registers to warps of its own, threads get them by eights. */
+ * with fewer ptxas spills. In clusters the rows that are under way are worth that, and so is a
+ * second block, with two registers for each element: memory waits for all that a row's only block
+ * does behind its loads. Each part of a multiprocessor deals its registers to warps of its own,
+ * threads get them by eights. */
 static bool have_registers(rows *r, int blocks) {
   enum { UNIT_REGISTERS = 1 << 16, UNIT_PARTS = 4, DEALT = 8, OTHERS = 6, OTHERS_OF_WORDS = 8 };
+  enum { LEAST_BESIDE = 2 };
   const plan_kernel *kernel = r->d.kernel;
   bool few = rows_count_weights(r) == 0 && bits_count(r->program->reduced) == 1;
   bool words = waits_in_words(r);
@@ -40,7 +43,9 @@ static bool have_registers(rows *r, int blocks) {
   int warps = blocks << kernel->warp_bits, of_part = (warps + UNIT_PARTS - 1) / UNIT_PARTS;
   int registers = UNIT_REGISTERS / UNIT_PARTS / of_part >> kernel->lane_bits;
   int others = words ? OTHERS_OF_WORDS : OTHERS;
-  return kernel->cluster_bits || registers - registers % DEALT >= quarters / 4 + others;
+  bool beside_one = blocks == 2 && registers >= LEAST_BESIDE * r->elements;
+  return kernel->cluster_bits || beside_one ||
+         registers - registers % DEALT >= quarters / 4 + others;
 }
 
 /* Threads that a multiprocessor had better have: of rows with fewer elements as many more, and half
@@ -70,7 +75,7 @@ int rows_blocks_of_unit(rows *r) {
   if (r->program->reduced) wanted = threads_of_unit(r);
   int blocks = (wanted + (1 << thread_bits) - 1) >> thread_bits;
   if (!r->resident && !kernel->target.simd_lanes) return r->walk_blocks;
-  if (!r->resident || r->turns || r->few || scans_in_warp(r)) return 0;
+  if (!r->resident || r->few || scans_in_warp(r)) return 0;
   while (blocks > 1 && !have_registers(r, blocks)) blocks--;
   return blocks;
 }

@@ -49,7 +49,7 @@ int rows_row_warps(const rows_tiler *w, int bits) {
   const plan_target *target = &w->d->kernel->target;
   int fewer = rows_fewer_elements(w->r);
   int whole = bits_log2(PLAN_MOST_THREADS) - target->lane_bits;
-  int most = w->r->turns ? whole : bits_min(target->warp_bits + fewer, whole);
+  int most = bits_min(target->warp_bits + fewer, whole);
   if (w->r->clusters) most = whole + target->cluster_bits;
   return bits_max(0, bits_min(bits - (target->tuning->rows_row_bits - fewer), most));
 }

@@ -12,9 +12,8 @@
 
 #include <string.h>
 
-/* log2 elements of a thread at most, and where the next row is loaded meanwhile. */
+/* log2 elements of a thread at most. */
 #define MOST_BITS 6
-#define MOST_TURN_BITS 5
 /* Rows that are not aligned: log2 words of a thread that lie in rows one after the other, between
  * which nothing is stored by halves. */
 #define RUN_BITS 2
@@ -206,6 +205,27 @@ static void fill_lanes(rows_tiler *w) {
   fill(w, PLAN_LANE, kernel->lane_bits, all);
 }
 
+/* Whether all that is joined are maxima and minima. */
+static bool joins_extremes(const rows *r) {
+  bool extremes = true;
+  for (int i = 0; i < r->program->n_nodes; i++) {
+    const program_node *node = &r->program->node[i];
+    extremes &= !node->reduced || node->op == EXPR_MAX || node->op == EXPR_MIN;
+  }
+  return extremes;
+}
+
+/* log2 elements of a thread at most of rows that lie in registers. A row of so many warps and
+ * elements would have a multiprocessor for itself, whose memory waits while it is worked on: one
+ * tensor's is walked rather, where shared memory keeps it. Extremes are joined as the elements were
+ * loaded, in fewer registers. */
+static int most_bits(const rows_tiler *w) {
+  const plan_tuning *tuning = w->d->kernel->target.tuning;
+  bool walks = tuning->rows_walk_blocks > 0 && rows_loaded_first(w->r, NULL) == 1 &&
+               !joins_extremes(w->r) && !rows_have_scans(w->r->program);
+  return walks && !w->fewer ? bits_min(tuning->rows_row_bits, MOST_BITS) : MOST_BITS;
+}
+
 static void gpu_roles(rows_tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   const plan_tuning *tuning = kernel->target.tuning;
@@ -219,7 +239,7 @@ static void gpu_roles(rows_tiler *w) {
     if (w->odd) fill(w, PLAN_REGISTER, w->vector + RUN_BITS, w->reduced);
     int bits = bits_count(w->reduced & ~w->used) + w->n[PLAN_REGISTER];
     fill(w, PLAN_WARP, rows_row_warps(w, bits) - w->fewer, w->reduced);
-    fill(w, PLAN_REGISTER, w->r->turns ? MOST_TURN_BITS : MOST_BITS, w->reduced);
+    fill(w, PLAN_REGISTER, most_bits(w), w->reduced);
     if (w->n[PLAN_WARP] == 0) place_slots(w, PLAN_WARP, MOST_SLOT_WARP_BITS);
   } else {
     int bits, warps;
@@ -393,18 +413,6 @@ static void fitting_gpu_roles(rows_tiler *w) {
   }
 }
 
-/* Whether blocks that stay take less time: a row has so many warps that few rows are on a
- * multiprocessor, whose memory would wait while all of them are worked on. Several tensors bring
- * enough to work on meanwhile, and their next rows take the registers of blocks. Groups along
- * several axes lie in pieces of memory, which blocks beside each other had better read at once. */
-static bool turns_are_worth(const rows_tiler *w) {
-  const plan_kernel *kernel = w->d->kernel;
-  int least = kernel->target.tuning->rows_turn_warp_bits;
-  int warps = count_in(w, PLAN_WARP, w->reduced);
-  return least > 0 && warps >= least && rows_loaded_first(w->r, NULL) == 1 &&
-         bits_count(w->r->program->reduced) == 1;
-}
-
 /* Whether blocks of a cluster take less time than one that walks: several tensors' rows, none of
  * them aligned, do not stay in shared memory beside each other, and are loaded by narrow accesses.
  */
@@ -425,8 +433,7 @@ llrt_status rows_tile(rows *r, bool *fits) {
   w.reduced = bits_of_axes(d, r->program->reduced);
   *fits = true;
   for (int i = 0; i < d->kernel->n_digits; i++) {
-    bool shares = d->splits && i == d->split;
-    if (d->kernel->digit[i].axis < 0 && !shares)
+    if (d->kernel->digit[i].axis < 0)
       return llrt_error(
           LLRT_UNSUPPORTED,
           "an output's storage has copies of elements, which expressions do not write");
@@ -437,14 +444,13 @@ llrt_status rows_tile(rows *r, bool *fits) {
   sort_bits(&w);
   if (d->kernel->target.simd_lanes) host_roles(&w);
   else fitting_gpu_roles(&w);
-  *fits = !(r->resident && w.reduced & ~w.used) && (!r->turns || turns_are_worth(&w)) &&
-          (!r->clusters || clusters_are_worth(&w));
+  *fits = !(r->resident && w.reduced & ~w.used) && (!r->clusters || clusters_are_worth(&w));
   if (!*fits) return LLRT_OK;
   d->kernel->warp_bits = w.n[PLAN_WARP];
   if (r->clusters) d->kernel->cluster_bits = cluster_bits(&w);
   r->elements = used_elements(&w);
   fill_tile(&w);
-  draft_fill_grid(d, w.used, r->turns ? bits_of_axes(d, d->roles.turned) : w.reduced);
+  draft_fill_grid(d, w.used, w.reduced);
   return LLRT_OK;
 }
 

@@ -24,8 +24,6 @@
 
 const plan_tuning plan_tuning_nvidia = {.targets = "sm_80, sm_89, sm_90, sm_90a",
                                         GPU,
-                                        .rows_turn_warp_bits = 4,
-                                        .rows_turn_unit_warp_bits = 5,
                                         .rows_cluster_warp_bits = 4,
                                         .rows_unit_threads = 1024,
                                         .rows_flat_unit_threads = 1536,

@@ -165,14 +165,6 @@
     "less " \
     "behind each other, fewer have more barriers and joins for each element", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
-  X(int, rows_turn_warp_bits, "log2 warps of a row", \
-    "from so many on blocks stay and load a row while they work on the one before: few rows have " \
-    "room on a multiprocessor, whose memory waits while all of them are worked on; 0: never", \
-    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
-  X(int, rows_turn_unit_warp_bits, "log2 warps of a multiprocessor", \
-    "of blocks that stay: more wait until others have done their rows, fewer deal rows out less " \
-    "evenly", \
-    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_flat_bits, "log2 elements", \
     "of a thread of an expression without rows, one more where a single tensor has all axes: " \
     "more " \

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """The cases of `llrt-bench compute` by PyTorch (eager and torch.compile) and, of softmax and layer_norm, by plain Triton
 (triton_rows.py), in the same job. Each result is compared with PyTorch's in f64 first. Timed as llrt-bench does: single
-launches, each after memory of twice the L2 is overwritten; of a plain call and a replayed graph the faster one; a copy of the
-first input and the package llrt, if it is there, too, so that timers can be compared. Prints microseconds of all, and
+launches, each after memory of twice the L2 is overwritten, medians of five by turns; of a plain call and a replayed graph the
+faster one; a copy of the first input and the package llrt, if it is there, too, so that timers can be compared. Prints microseconds of all, and
 llrt's of the copy of the same bytes. A compile takes seconds: --only chooses cases."""
 
 import math
 import re
+import statistics
 
 from cold import Timer
 from common import arguments, first_line, load_cases, require_torch, write_json
 
 torch = require_torch()
 F = torch.nn.functional
+TURNS = 5
 TYPES = {"bf16": torch.bfloat16, "f32": torch.float32}
 
 
@@ -108,17 +110,26 @@ def complaint(made, wanted):
 
 # ---- timing ----
 
-def measure(timer, run):
-    plain = timer(run)
+def ways_to_run(run):
+    """A plain call and a replayed graph, or what cannot be captured plain alone."""
+    run()
     try:
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
             kept = run()
-        replayed = timer(graph.replay)
-        del kept
-    except Exception:  # what cannot be captured has its plain time
-        return plain
-    return min(plain, replayed)
+    except Exception:
+        return [run]
+    return [run, lambda: (graph.replay(), kept)]
+
+
+def measure_by_turns(timer, runs):
+    """Of each the faster way's median of TURNS, in which all take their turn."""
+    samples = {name: [[] for _ in ways] for name, ways in runs.items()}
+    for _ in range(TURNS):
+        for name, ways in runs.items():
+            for way, taken in zip(ways, samples[name]):
+                taken.append(timer(way))
+    return {name: min(map(statistics.median, taken)) for name, taken in samples.items()}
 
 
 def llrt_itself(text):
@@ -156,22 +167,25 @@ def peers(case):
 
 
 def run_case(case, timer, check_only):
-    given = inputs(case)
-    wanted, times = reference(case, given), {}
+    given, into = inputs(case), None
+    wanted, runs, found = reference(case, given), {}, {}
     if not check_only:
         into = torch.empty_like(given[0])
-        times["copy of x"] = measure(timer, lambda: into.copy_(given[0]))
+        runs["copy of x"] = ways_to_run(lambda: into.copy_(given[0]))
     for name, function in peers(case):
         try:
-            wrong = complaint(function(*given), wanted)
-            times[name] = wrong or (None if check_only else measure(timer, lambda: function(*given)))
+            found[name] = complaint(function(*given), wanted)
+            if not found[name] and not check_only:
+                runs[name] = ways_to_run(lambda function=function: function(*given))
         except Exception as error:  # a peer that cannot do it does not end the others
-            times[name] = first_line(error)[:60]
-    return times
+            found[name] = first_line(error)[:60]
+    times = measure_by_turns(timer, runs)
+    return {"copy of x": times["copy of x"]} | {n: times.get(n, found[n]) for n in found} if runs else found
 
 
 def main():
     options = arguments(__doc__)
+    options.repeat //= TURNS
     timer, rows = Timer(options), []
     print(f"{'compute':40} {'copy us':>9} {'llrt':>9}   peers: us, and how many times as fast llrt is")
     for case in (c for c in load_cases(options, "op") if c["op"] in FORMS):

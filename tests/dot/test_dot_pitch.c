@@ -91,6 +91,7 @@ Test(dot_pitch, right, .timeout = 60) {
       {{SHAPE(12, 33, 68), TYPES(BF16, BF16), LIES("col_major", "col_major")}, 8, 0},
       {{SHAPE(9, 41, 132), TYPES(E4M3, E5M2), LIES("", "col_major")}, 4, 0},
       {{SHAPE(9, 41, 136), TYPES(I8, I8), LIES("", "col_major")}, 8, 0},
+      {{SHAPE(33, 70, 264), TYPES(E4M3, E4M3), LIES("", "col_major")}, 8, 0},
       {{SHAPE(19, 70, 97), TYPES(BF16, BF16), LIES("", "col_major")}, 0, 2},
       {{SHAPE(66, 5, 1), TYPES(F16, F16), LIES("", "col_major")}, 0, 2},
       {{SHAPE(21, 35, 129), TYPES(BF16, BF16)}, 0, 2},

@@ -20,6 +20,7 @@
  * boxes brought, which it casts (PLAN_LANDED); 24, the least that setmaxnreg takes, where it only
  * issues boxes. */
 #define COPYING_PRODUCER 104
+#define COPYING_BESIDE_FRESH 40 /* where others hold sums of a turn beside those of all */
 #define EXPERTS_PRODUCER 64
 #define CASTING_PRODUCER 72
 #define BOX_PRODUCER 24
@@ -31,6 +32,12 @@
 #define BESIDE_WGMMA_OF_MANY 12
 #define MANY_WARP_BITS 4
 
+static bool has_fresh_sums(const plan_kernel *kernel) {
+  bool fresh = false;
+  for (int i = 0; i < kernel->n_steps; i++) fresh |= kernel->step[i].fresh_sums;
+  return fresh;
+}
+
 void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
   int own = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits + kernel->team_bits);
   int producers = kernel->producers << kernel->lane_bits, blocks = bits_max(kernel->resident, 1);
@@ -41,6 +48,7 @@ void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
   int wanted = plan_landed_step(kernel) >= 0 ? CASTING_PRODUCER
                : plan_only_boxes(kernel)     ? BOX_PRODUCER
                : plan_waits_fence(kernel)    ? EXPERTS_PRODUCER
+               : has_fresh_sums(kernel)      ? COPYING_BESIDE_FRESH
                                              : COPYING_PRODUCER;
   out->producers = bits_min(wanted, begin);
   out->others =

@@ -109,6 +109,13 @@ static void cvt_pair(const ptx_op *op, const uint64_t *a, const uint64_t *b, con
            emu_pack(to, emu_unpack(from, b[i]), rounding, saturate);
   }
 }
+/* The first operand makes the upper half of the result, the second one the lower. */
+static uint64_t spread_pair(const ptx_op *op, const uint64_t *v, const uint64_t *u) {
+  const int bits = op->type[0]->bits / 2;
+  const uint64_t half = ((uint64_t)1 << bits) - 1;
+  (void)v;
+  return (u[0] ? half << bits : 0) | (u[1] ? half : 0);
+}
 /* Packed to packed: e4m3x2 <-> f16x2. */
 static void cvt_packed(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                        uint64_t *r) {
@@ -333,8 +340,8 @@ const ptx_form ptx_float_forms[] = {
     CVT("cvt rn|rz %F %F", "ds", cvt_to_float, NULL, 0),
     CVT("cvt %F %F", "ds", cvt_to_float, NULL, 0),
     CVT("cvt rn|rna %T %F", "ds", cvt_to_tf32, NULL, 0),
-    CVT("cvt rn|rz %H f32", "dss", cvt_pair, NULL, 0),
-    CVT("cvt rn satfinite %E f32", "dss", cvt_pair, NULL, 0),
+    CVT("cvt rn|rz %H f32", "dss", cvt_pair, spread_pair, 0),
+    CVT("cvt rn satfinite %E f32", "dss", cvt_pair, spread_pair, 0),
     CVT("cvt rn satfinite %E %H", "ds", cvt_packed, NULL, 0),
     CVT("cvt rn %H %E", "ds", cvt_packed, NULL, 0),
     REAL_ROW("add ?rn %F", "dss", real_add),

@@ -194,9 +194,11 @@ Test(dot_teams, reversed, .init = look_at_teams, .timeout = 300) {
 
 /* ---- rests: what last tiles lack is not copied ---- */
 
-/* Of few rows; of rows and columns; of clusters whose last block has no rows at all. */
+/* Of few rows, an odd number; of rows and columns; of clusters whose last block has no rows at all.
+ */
 static const dot_problem of_rests[] = {
     {SHAPE(3, 136, 272), TYPES(E4M3, E4M3), LIES("", "col_major")},
+    {SHAPE(3, 200, 136), TYPES(BF16, BF16), LIES("", "col_major")},
     {SHAPE(70, 328, 200), TYPES(BF16, BF16), LIES("", "col_major")},
     {SHAPE(192, 200, 136), TYPES(BF16, BF16), LIES("", "col_major")},
 };
@@ -215,7 +217,7 @@ static void look_at_rests(void) {
  * keep the sums of all rows of a tile (dealt turns). */
 Test(dot_rests, plans, .init = look_at_rests) {
   int both = 0, one = 0;
-  make_product(1);
+  make_product(2);
   for (int v = 0; v < t.made.n_variants; v++) {
     const plan_kernel *kernel = &t.made.variant[v];
     if (kernel->launch.n_boxes < 2) continue;

@@ -204,8 +204,11 @@ static const dot_problem of_rests[] = {
 };
 #define OF_RESTS ((int)(sizeof of_rests / sizeof *of_rests))
 
+/* In one stage: others, by copies or shares of K, are for larger shapes. */
 static bool has_rests(const plan_kernel *kernel) {
-  return kernel->launch.n_boxes == 2 && (kernel->launch.box[0].rest || kernel->launch.box[1].rest);
+  const plan_launch *launch = &kernel->launch;
+  return launch->n_boxes == 2 && launch->stage == 0 && launch->later == 0 &&
+         (launch->box[0].rest || launch->box[1].rest);
 }
 
 static void look_at_rests(void) {

@@ -52,6 +52,16 @@ static void place_in_buffer(emitter *e, access *a) {
   emit_place_buffer(e, value, a->step->buffer, &a->place);
 }
 
+/* Where blocks of a cluster pass the guard or do not (copies are in other blocks alone), lanes that
+ * a condition inside of it parted come together inside: behind it those blocks come in, too, that
+ * did not pass, and the driver's compiler knows that the guard itself parts none. parted: whether
+ * lanes may have been parted before. */
+static void close_access(emitter *e, const plan_value *value, bool parted, LLVMBasicBlockRef next) {
+  if (next && !emit_has_copies_in_block(e, value)) emit_bring_together(e);
+  e->parted |= parted;
+  emit_close_guard(e, next);
+}
+
 static void move_value(emitter *e, const plan_step *step, int number, bool load, bool tensor) {
   access a = {.step = step,
               .value = &e->kernel->value[number],
@@ -72,6 +82,8 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
                                 : emit_is_first_in_block(e, a.value);
   if (first) next = emit_open_guard(e, emit_and(e, first, warps));
   else if (!load) next = emit_open_guard_of_warps(e, warps);
+  const bool parted = e->parted;
+  if (next) e->parted = false;
   a.cluster = load && !tensor && !plan_is_local(e->kernel, step->buffer, a.value);
   if (a.cluster) plan_blocks_of_buffer(e->kernel, step->buffer, &a.blocks);
   if (tensor && e->both) a.place = *e->both;
@@ -94,7 +106,7 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   else access_move_gpu(e, &a);
   if (swap && load) access_swap_halves(e, &a, a.words, a.words);
   e->ignored_bounds = 0;
-  emit_close_guard(e, next);
+  close_access(e, a.value, parted, next);
 }
 
 void emit_load_step(emitter *e, const plan_step *step) {

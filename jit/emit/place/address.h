@@ -70,8 +70,10 @@ LLVMValueRef emit_bound_limit(emitter *e, const plan_bound *bound);
 LLVMValueRef emit_is_first_copy(emitter *e, const plan_value *value);
 /* The same among the block's own warps: copies in other blocks of the cluster do not count. */
 LLVMValueRef emit_is_first_in_block(emitter *e, const plan_value *value);
-/* Both conditions of the latter: among warps, where all lanes of a warp agree; among the lanes of a
- * warp. */
+/* Whether there are copies among those. */
+bool emit_has_copies_in_block(const emitter *e, const plan_value *value);
+/* Both conditions of emit_is_first_in_block: among warps, where all lanes of a warp agree; among
+ * the lanes of a warp. */
 LLVMValueRef emit_is_first_warp(emitter *e, const plan_value *value);
 LLVMValueRef emit_is_first_lane(emitter *e, const plan_value *value);
 /* The block of the cluster in whose memory the elements lie that the thread has, i32, but for what

@@ -122,6 +122,10 @@ LLVMValueRef emit_is_first_in_block(emitter *e, const plan_value *value) {
   return is_first(e, value, UINT64_MAX, warps_of_block(e));
 }
 
+bool emit_has_copies_in_block(const emitter *e, const plan_value *value) {
+  return copy_mask(value, PLAN_LANE) || copy_mask(value, PLAN_WARP) & warps_of_block(e);
+}
+
 LLVMValueRef emit_is_first_warp(emitter *e, const plan_value *value) {
   return is_first(e, value, 0, warps_of_block(e));
 }

@@ -78,6 +78,8 @@ static llrt_status gathered_value(const plan_value *value, const plan_order *bit
                                   plan_value *out) {
   const llrt_layout *from = &value->layout;
   int registers = from->in[PLAN_REGISTER].bits, all = llrt_layout_in_bits(from);
+  if (registers + bits->n - value->word > PLAN_VALUE_BITS)
+    return llrt_error(LLRT_UNSUPPORTED, "a thread would hold 2^%d elements", registers + bits->n);
   *out = *value;
   out->layout = llrt_layout_empty();
   LLRT_TRY(llrt_layout_add_out(&out->layout, from->out[0].name, from->out[0].bits));

@@ -2,13 +2,12 @@
  * those whose teams take a block's tiles by turns, and those whose last tiles have boxes of their
  * own: as plans, interpreted, and on an emulated device. */
 #include "planned_kernels.h"
+#include "tests/emulated_counts.h"
 
 #include "jit/plan/check/plan_view.h"
 #include "jit/plan/facts/box.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Each with blocks at the edges, some of which have no rows; the first two's walks go through their
  * rings more than once. */
@@ -45,7 +44,7 @@ static void make_product(int i) { planned_kernels_make(&t, &problem[i], 5 + (uin
 static int next_chosen(int v) { return planned_kernels_next(&t, chosen, v); }
 
 /* Two kernels of small tiles of each of the first products; of clusters there is each size. */
-Test(dot_beside, interpreted, .timeout = 600) {
+Test(dot_beside, interpreted, .timeout = 120) {
   for (int i = 0; i < PROBLEMS; i++) {
     int number = 0, sizes = 0;
     make_product(i);
@@ -111,24 +110,18 @@ Test(dot_beside, emulated, .timeout = 300) {
 /* Of 20 multiprocessors, 18 of which lie together, clusters of four have 16: no more blocks than
  * these are launched, which take the others' tiles. */
 Test(dot_beside, fewer, .timeout = 300) {
-  char stats[] = "/tmp/llrt_beside_XXXXXX", line[400] = "";
-  const int file = mkstemp(stats);
-  int blocks = 0;
-  cr_assert_geq(file, 0);
+  emulated_counts counts;
   setenv("LLRT_EMU_UNITS", "20", 1);
-  setenv("LLRT_EMU_STATS", stats, 1);
+  emulated_counts_begin(&counts);
   planned_kernels_open(&t, &many, 5);
   int v = next_chosen(0);
   while (t.made.variant[v].cluster_bits != 2 || t.made.variant[v].tile.positions[1] != 64)
     v = next_chosen(v + 1);
   planned_kernels_run(&t, v);
   planned_kernels_close(&t);
-  FILE *read = fdopen(file, "r");
-  while (fgets(line, sizeof line, read))
-    if (strstr(line, "\"blocks\":")) blocks = atoi(strstr(line, "\"blocks\":") + 9);
-  fclose(read);
-  unlink(stats);
-  cr_expect_eq(blocks, 16, "%d blocks: %s", blocks, line);
+  long blocks = emulated_count(&counts, "blocks");
+  emulated_counts_end(&counts);
+  cr_expect_eq(blocks, 16, "%ld blocks", blocks);
 }
 
 /* A block may begin after its neighbours, and fewer blocks than tiles go in rounds. */
@@ -144,7 +137,7 @@ static void look_at_teams(void) {
   chosen = has_teams;
 }
 
-Test(dot_teams, interpreted, .init = look_at_teams, .timeout = 600) {
+Test(dot_teams, interpreted, .init = look_at_teams, .timeout = 120) {
   const int i = OF_TEAMS - 1;
   make_product(i);
   const int v = next_chosen(0);

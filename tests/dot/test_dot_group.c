@@ -163,7 +163,7 @@ Test(dot_group, by_warps) {
 }
 
 /* Every kernel that a shape may take, in one of the problems each. */
-Test(dot_group, tiles, .timeout = 600) {
+Test(dot_group, tiles, .timeout = 120) {
   static const dot_problem shapes[] = {
       {SHAPE(72, 72, 136), TYPES(BF16, BF16), LIES("", "col_major")},
       {SHAPE(24, 200, 72), TYPES(F16, F16)}, /* boxes along n */
@@ -445,7 +445,7 @@ Test(dot_group, refused) {
 }
 
 /* Blocks of a cluster share K, whose last turn is part empty, with what stands on sums. */
-Test(dot_group, clusters, .timeout = 600) {
+Test(dot_group, clusters, .timeout = 120) {
   static const dot_problem shared[] = {
       {SHAPE(12, 72, 584), TYPES(BF16, BF16), LIES("", "col_major")},
       {SHAPE(9, 64, 584), TYPES(F16, F16)},

@@ -1,10 +1,10 @@
 /* Grouped products on every device: each expert's rows against its own product. */
 #include "grouped_case.h"
+#include "tests/emulated_counts.h"
 #include "tests/open_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Counts of rows that end at tiles, within them, that are 1 and that are none. */
 static const struct {
@@ -169,22 +169,17 @@ Test(grouped, many_promised_rows, .timeout = 300) {
 static long loads_of(int64_t k, bool gather) {
   const kind few = {LLRT_BF16, LLRT_E2M1, LLRT_BF16,      LLRT_E8M0,       128,
                     k,         32,        .packed = true, .gather = gather};
-  char stats[] = "/tmp/llrt_grouped_XXXXXX", line[600], why[600] = "";
-  const int file = mkstemp(stats);
-  long loads = -1;
-  cr_assert_geq(file, 0);
-  setenv("LLRT_EMU_STATS", stats, 1);
+  char why[600] = "";
+  emulated_counts counts;
+  emulated_counts_begin(&counts);
   opened_device opened = open_device("cuda-emu:sm_90a");
   grouped_case c = case_of(&few, 0);
   for (int e = 0; e < c.experts; e++) c.count[e] = 8;
   cr_expect_eq(grouped_case_run(&c, 1, opened.device, false, why, sizeof why), GROUPED_RIGHT, "%s",
                why);
   close_device(&opened);
-  FILE *read = fdopen(file, "r");
-  while (fgets(line, sizeof line, read))
-    if (strstr(line, "\"global_loads\": ")) loads = atol(strstr(line, "\"global_loads\": ") + 16);
-  fclose(read);
-  unlink(stats);
+  long loads = emulated_count(&counts, "global_loads");
+  emulated_counts_end(&counts);
   return loads;
 }
 

@@ -26,7 +26,7 @@ static const struct {
      {70, 3, 1000},
      3},
     {"(a[t n], b[t]) -> (y[t n]: f32, z[t]: f32) { y = a + b; z = b * 3 }", {7, 40}, 2},
-    /* rows of the second part that blocks which stay would take by turns */
+    /* of the second part rows of 16 warps */
     {"(a[t h], b[t n]) -> (y[t h], z[t n]) { y = a; z = b - max(b, n) }", {3, 5, 16384}, 2},
     {"(a[t n], b[t]) -> (y[t]: f32, z[t]: f32) { y = sum(a, n); z = b * 3 }", {7, 40}, 1},
 };

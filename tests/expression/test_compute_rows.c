@@ -1,13 +1,12 @@
-/* Long rows on emulated GPUs: more of them than blocks stay, so that blocks take several by turns
- * (docs/expressions.md), rows that the blocks of a cluster share, and rows that are walked; aligned
- * and not, and with numbers that are none. */
+/* Long rows on emulated GPUs (docs/expressions.md): those that lie in a block, rows that the blocks
+ * of a cluster share, and rows that are walked; aligned and not, and with numbers that are none. */
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>
 
 #define SOFTMAX "(x[t n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) }"
 
-/* More than two blocks a multiprocessor of 132. */
+/* More than two for each of 132 multiprocessors. */
 enum { ROWS = 266 };
 
 static void run_on(const char *device, trial t) {
@@ -18,9 +17,8 @@ static void run_on(const char *device, trial t) {
 
 static void run(trial t) { run_on("cuda-emu:sm_90a", t); }
 
-/* Rows of a block of 16 warps, most of whose registers lie beyond their ends. One reduction: turns
- * meet at a barrier. */
-Test(rows, turns) {
+/* Rows of a block of 16 warps, most of whose registers lie beyond their ends. */
+Test(rows, blocks) {
   run((trial){.text = SOFTMAX,
               .extent = {ROWS, 8200},
               .tensor = {{.type = LLRT_BF16}, {.type = LLRT_BF16}}});

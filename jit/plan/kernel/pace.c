@@ -42,9 +42,9 @@ static int64_t absent_clocks(const plan_pace *pace, const pace_shape *shape) {
 
 /* Of a turn, in which memory brings a multiprocessor what no other one asks for. */
 static int64_t own_clocks(const plan_pace *pace, const pace_shape *shape, int64_t rows) {
+  if (shape->experts) return 0;
   const int64_t fetch = pace->fetch_row * rows / PACE_PART / longest(shape->tiles[1], 1) +
                         pace->fetch / longest(shape->tiles[0], 1);
-  if (shape->experts) return 0;
   return part_of(fetch, pace->own, PACE_PART);
 }
 

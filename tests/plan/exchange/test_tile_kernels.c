@@ -3,6 +3,7 @@
  * predicted. */
 #include "jit/probe/tile_op.h"
 
+#include "tests/emulated_counts.h"
 #include "tests/plan/flat_run.h"
 #include "tests/plan/random_layout.h"
 #include "tests/open_device.h"
@@ -12,9 +13,7 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { TILES = 2, MAX_BYTES = TILES << 18 };
 
@@ -36,25 +35,12 @@ static plan_kernel kernel;
 
 /* ---- what the emulator counted ---- */
 
-#define STATS "/tmp/llrt_tile_stats_XXXXXX"
-static char stats[] = STATS;
-
-/* The number behind "name" in the line that the last launch left; -1 where there is none. */
-static long counted(const char *name) {
-  char line[4096] = "", key[64];
-  FILE *file = fopen(stats, "r");
-  cr_assert_not_null(file);
-  while (fgets(line, sizeof line, file)) {
-  }
-  fclose(file);
-  snprintf(key, sizeof key, "\"%s\": ", name);
-  const char *at = strstr(line, key);
-  return at ? strtol(at + strlen(key), NULL, 10) : -1;
-}
+static emulated_counts counts;
 
 static void expect_counted(const char *name, long predicted, const char *what) {
-  cr_expect_eq(counted(name), predicted, "%s: %s: predicted %ld, counted %ld", what, name,
-               predicted, counted(name));
+  long counted = emulated_count(&counts, name);
+  cr_expect_eq(counted, predicted, "%s: %s: predicted %ld, counted %ld", what, name, predicted,
+               counted);
 }
 
 static void compare_counts(const plan_tile *tile, const char *what) {
@@ -77,13 +63,9 @@ static bool check(const opened_device *with, const plan_tile *tile, plan_exchang
   return true;
 }
 
-/* Opens a device that leaves what it counts in `stats`. */
+/* Opens a device that leaves what it counts. */
 static opened_device open_counting(const char *device) {
-  memcpy(stats, STATS, sizeof stats);
-  int file = mkstemp(stats);
-  cr_assert_geq(file, 0);
-  close(file);
-  setenv("LLRT_EMU_STATS", stats, 1);
+  emulated_counts_begin(&counts);
   return open_device(device);
 }
 
@@ -106,7 +88,7 @@ static void check_pairs(const char *device, int least) {
     }
   }
   close_device(&with);
-  unlink(stats);
+  emulated_counts_end(&counts);
   cr_assert_geq(ran, least, "only %d kernels ran on %s", ran, device);
 }
 
@@ -138,7 +120,7 @@ static void check_casts(const char *device) {
     check(&with, &tile, PLAN_EXCHANGE_AUTO, what);
   }
   close_device(&with);
-  unlink(stats);
+  emulated_counts_end(&counts);
 }
 
 Test(tile_kernels, casts_sm_90a) { check_casts("cuda-emu:sm_90a"); }
@@ -160,7 +142,7 @@ static void check_random_matrices(const char *device, uint64_t seed, int least) 
     ran += check(&with, &tile, PLAN_EXCHANGE_MATRIX, what);
   }
   close_device(&with);
-  unlink(stats);
+  emulated_counts_end(&counts);
   cr_assert_geq(ran, least, "only %d kernels ran on %s", ran, device);
 }
 
@@ -179,7 +161,7 @@ static void check_blocks(const char *device) {
     }
   }
   close_device(&with);
-  unlink(stats);
+  emulated_counts_end(&counts);
 }
 
 Test(tile_kernels, random_blocks) {
@@ -198,7 +180,7 @@ Test(tile_kernels, random_blocks) {
     ran += check(&with, &tile, PLAN_EXCHANGE_AUTO, what);
   }
   close_device(&with);
-  unlink(stats);
+  emulated_counts_end(&counts);
   cr_assert_geq(ran, 35, "only %d kernels ran", ran);
 }
 
@@ -236,7 +218,7 @@ static void check_word_swaps(const char *device, int lanes) {
     cr_expect_eq(kernel.cost.shuffles, shuffles[n], "%s: %d shuffles", what, kernel.cost.shuffles);
   }
   close_device(&with);
-  unlink(stats);
+  emulated_counts_end(&counts);
 }
 
 Test(tile_kernels, word_swaps_sm_80) { check_word_swaps("cuda-emu:sm_80", 5); }
@@ -260,7 +242,7 @@ static void check_random_copies(const char *device, int lanes, uint64_t seed, in
     ran += check(&with, &tile, (plan_exchange)exchange, what);
   }
   close_device(&with);
-  unlink(stats);
+  emulated_counts_end(&counts);
   cr_assert_geq(ran, least, "only %d kernels ran on %s", ran, device);
 }
 

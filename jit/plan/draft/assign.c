@@ -16,8 +16,6 @@
 #include <assert.h>
 #include <string.h>
 
-#define LINE_BYTES 128 /* of a GPU's caches */
-
 /* One side under way. */
 typedef struct side_assignment {
   f2_basis span; /* of everything placed */
@@ -250,7 +248,7 @@ static void sort_near(const draft *d, int t, uint64_t *x, int n) {
   if (plan_access_bytes(d->kernel->tensor_bits[t], d->vector[t]) * 2 >
       d->kernel->target.access_bytes)
     return;
-  sort_by_distance(d, t, x, n, LINE_BYTES);
+  sort_by_distance(d, t, x, n, PLAN_LINE_BYTES);
 }
 
 /* The bits of the writing side's word that the reading side has in registers: all, but for one that

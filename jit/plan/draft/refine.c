@@ -207,8 +207,6 @@ llrt_status draft_refine(draft *d) {
 
 /* ---- bits ---- */
 
-#define LINE_BYTES 128 /* of a GPU's caches */
-
 /* How many low bits of a digit with `count` positions a tile may take: as many as waste no more
  * than a third of the work. */
 static int useful_bits(int64_t count, int most) {
@@ -233,7 +231,7 @@ static bool is_short_row(const draft *d, int i, int bits) {
       continue;
     const draft_segment *segment = draft_segment_at(&segments, digit->step);
     int64_t stride = segment->digit < 0 ? -1 : draft_known_stride(d, t, segment->digit);
-    int64_t line = (int64_t)LINE_BYTES * 8 / d->kernel->tensor_bits[t];
+    int64_t line = (int64_t)PLAN_LINE_BYTES * 8 / d->kernel->tensor_bits[t];
     int64_t sector = (int64_t)d->kernel->target.sector_bytes * 8 / d->kernel->tensor_bits[t];
     if (stride <= 0 || stride >= line) continue;
     stride *= digit->step / segment->start;

@@ -16,9 +16,6 @@
 #include "jit/plan/facts/value.h"
 #include "layout/f2.h"
 
-/* Of a line of memory. */
-#define LINE_BITS (128 * 8)
-
 static const plan_index *slots_of(const rows *r, int tensor) {
   const plan_kernel *kernel = r->d.kernel;
   bool may = r->program->tensor[tensor].output && r->resident && !kernel->target.simd_lanes &&
@@ -113,7 +110,7 @@ static uint32_t bounds_along(const plan_kernel *kernel, int axis) {
  * one slot has beside others' elements. *n: how many, in `line`, by how far they move it. */
 static void find_line(const rows *r, int tensor, int line[LLRT_MAX_BITS], int *n) {
   const plan_kernel *kernel = r->d.kernel;
-  uint64_t most = LINE_BITS / (uint64_t)kernel->tensor_bits[tensor];
+  uint64_t most = PLAN_LINE_BYTES * 8 / (uint64_t)kernel->tensor_bits[tensor];
   uint64_t slots = plan_axes_bits(kernel, slots_of(r, tensor)->axes);
   plan_address_map map;
   int order[LLRT_MAX_BITS];

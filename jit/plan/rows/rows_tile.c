@@ -21,8 +21,6 @@
 #define MOST_FLIPPED_BITS 1
 /* log2 warps, at most, beside each other in slots that fill a sector. */
 #define MOST_SLOT_WARP_BITS 4
-/* Of a line of memory. */
-#define LINE_BITS (128 * 8)
 /* log2 registers of the host, and of rows that lie in them. */
 #define HOST_BITS 1
 #define HOST_MOST_BITS 4
@@ -194,7 +192,7 @@ static bool has_slots(const rows *r) {
 static void fill_lanes(rows_tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   uint64_t all = bits_mask(w->d->n_bits);
-  int line = bits_log2(LINE_BITS / kernel->tensor_bits[w->anchor]) - w->vector;
+  int line = bits_log2(PLAN_LINE_BYTES * 8 / kernel->tensor_bits[w->anchor]) - w->vector;
   bool begins = w->n_sorted > 0 && w->reduced >> w->sorted[0] & 1;
   bool slots = has_slots(w->r);
   if (w->r->resident && (begins || slots)) {

@@ -7,7 +7,7 @@ PyTorch's in f32 first. Prints both sides and how many times as fast llrt is; en
 
 import sys
 
-from cold import Timer, is_close
+from cold import Timer, fastest, is_close
 from common import arguments, first_line, load_cases, require_torch, write_json
 
 try:
@@ -129,31 +129,20 @@ def best_triton(problem, timer, check_only):
         return None
     kernel = dot_mxfp4 if problem.weights == "mxfp4" else dot_dense
     out = torch.empty(problem.m, problem.n, dtype=problem.wide, device="cuda")
-    best, right, reasons = None, False, set()
-    for bm, bn, bk, warps in TILINGS:
-        if bm > 2 * max(problem.m, 16):
-            continue
-        grid = (-(-problem.m // bm), -(-problem.n // bn))
 
-        def run():
-            kernel[grid](problem.a, problem.b, problem.scale if problem.scale is not None else problem.b, out, problem.m,
-                         problem.n, problem.k, problem.format, bm, bn, bk, num_warps=warps, num_stages=3)
+    def launches():
+        for bm, bn, bk, warps in TILINGS:
+            if bm > 2 * max(problem.m, 16):
+                continue
+            grid = (-(-problem.m // bm), -(-problem.n // bn))
 
-        try:
-            run()
-            torch.cuda.synchronize()
-        except Exception as error:  # a tiling that does not fit: the next
-            reasons.add(first_line(error))
-            continue
-        if not problem.right(out):
-            continue
-        right = True
-        if not check_only:
-            time = timer(run)
-            best = time if best is None else min(best, time)
-    if not right and reasons:
-        raise RuntimeError("; ".join(sorted(reasons))[:200])
-    return right, best
+            def run():
+                kernel[grid](problem.a, problem.b, problem.scale if problem.scale is not None else problem.b, out, problem.m,
+                             problem.n, problem.k, problem.format, bm, bn, bk, num_warps=warps, num_stages=3)
+
+            yield run
+
+    return fastest(launches(), lambda: problem.right(out), timer, check_only)
 
 
 PEERS = {"cublas": cublas, "scaled_mm": scaled_mm, "scaled_fast": scaled_mm_fast, "triton": best_triton}

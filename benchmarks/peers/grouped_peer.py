@@ -7,7 +7,7 @@ product in f32. Prints both sides and how many times as fast llrt is; ends with 
 
 import sys
 
-from cold import Timer, is_close
+from cold import Timer, fastest, is_close
 from common import arguments, first_line, load_cases, require_torch, write_json
 
 try:
@@ -167,35 +167,24 @@ def best_triton(problem, timer, check_only):
         return None
     blocks = torch.cuda.get_device_properties(0).multi_processor_count
     out = torch.empty(problem.rows, problem.n, dtype=torch.bfloat16, device="cuda")
-    best, right, reasons = None, False, set()
     mean = problem.rows / max(len(problem.firsts), 1)
     weights = problem.b.view(-1, problem.k)
-    for bm, bn, bk, warps, boxes in TILINGS:
-        if bm > max(4 * mean, 16):
-            continue
-        each = blocks * (2 if bm < 128 else 1)
-        a, b = (problem.a, weights) if not boxes else (TensorDescriptor.from_tensor(problem.a, [bm, bk]),
-                                                       TensorDescriptor.from_tensor(weights, [bn, bk]))
 
-        def run():
-            grouped[(each,)](a, b, problem.ends, out, problem.experts, problem.n, problem.k, each, bm, bn, bk, boxes,
-                             num_warps=warps, num_stages=4 if boxes else 3)
+    def launches():
+        for bm, bn, bk, warps, boxes in TILINGS:
+            if bm > max(4 * mean, 16):
+                continue
+            each = blocks * (2 if bm < 128 else 1)
+            a, b = (problem.a, weights) if not boxes else (TensorDescriptor.from_tensor(problem.a, [bm, bk]),
+                                                           TensorDescriptor.from_tensor(weights, [bn, bk]))
 
-        try:
-            run()
-            torch.cuda.synchronize()
-        except Exception as error:  # a tiling that does not fit: the next
-            reasons.add(first_line(error))
-            continue
-        if not problem.right(out):
-            continue
-        right = True
-        if not check_only:
-            time = timer(run)
-            best = time if best is None else min(best, time)
-    if not right and reasons:
-        raise RuntimeError("; ".join(sorted(reasons))[:200])
-    return right, best
+            def run():
+                grouped[(each,)](a, b, problem.ends, out, problem.experts, problem.n, problem.k, each, bm, bn, bk, boxes,
+                                 num_warps=warps, num_stages=4 if boxes else 3)
+
+            yield run
+
+    return fastest(launches(), lambda: problem.right(out), timer, check_only)
 
 
 PEERS = {"torch": torch_grouped, "triton": best_triton}

@@ -132,17 +132,6 @@ static verdict call_allocated(combine_run *run) {
   return done;
 }
 
-static verdict reload(combine_run *run, llrt_op **op) {
-  size_t size = 0;
-  llrt_status status = llrt_op_save(*op, NULL, &size);
-  void *bytes = malloc(size + 1);
-  if (status == LLRT_OK) status = llrt_op_save(*op, bytes, &size);
-  llrt_op_destroy(op);
-  if (status == LLRT_OK) status = llrt_op_load(run->at->device, bytes, size, op);
-  free(bytes);
-  return status == LLRT_OK ? VERDICT_RIGHT : bench_fail(run->at, status, "save and load");
-}
-
 /* Twice, with one workspace: it is left zero, and every run gives the same. */
 static verdict run_op(combine_run *run, const llrt_op *op, const op_description *desc) {
   size_t bytes = 0;
@@ -191,7 +180,7 @@ static verdict call_prepared(combine_run *run) {
   run->promised = of->route == ROUTE_PROMISED ? desc : (op_description){.n_tensors = 0};
   status = described_prepare(run->at->device, &desc, &op);
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_prepare");
-  verdict made = of->route == ROUTE_LOADED ? reload(run, &op) : VERDICT_RIGHT;
+  verdict made = of->route == ROUTE_LOADED ? bench_reload(run->at, &op) : VERDICT_RIGHT;
   if (made == VERDICT_RIGHT) made = run_op(run, op, &desc);
   llrt_op_destroy(&op);
   return made;

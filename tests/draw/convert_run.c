@@ -217,17 +217,6 @@ llrt_convert_params convert_params_of(const convert_run *run) {
   return params;
 }
 
-static verdict reload(bench *at, llrt_op **op) {
-  size_t size = 0;
-  llrt_status status = llrt_op_save(*op, NULL, &size);
-  void *bytes = malloc(size + 1);
-  if (status == LLRT_OK) status = llrt_op_save(*op, bytes, &size);
-  llrt_op_destroy(op);
-  if (status == LLRT_OK) status = llrt_op_load(at->device, bytes, size, op);
-  free(bytes);
-  return status == LLRT_OK ? VERDICT_RIGHT : bench_fail(at, status, "save and load");
-}
-
 static verdict run_op(convert_run *run, const llrt_op *op) {
   llrt_tensor tensors[] = {run->tensor[0].tensor, run->tensor[1].tensor, run->tensor[2].tensor};
   llrt_status status = llrt_op_run(op, NULL, tensors, run->of->type[2] ? 3 : 2, NULL);
@@ -260,7 +249,7 @@ static verdict call_prepared(convert_run *run) {
   status = described_prepare(run->at->device, &desc, &run->op);
   run->promised = of->route == ROUTE_PROMISED ? desc : (op_description){.n_tensors = 0};
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_prepare");
-  if (of->route == ROUTE_LOADED) TRY_VERDICT(reload(run->at, &run->op));
+  if (of->route == ROUTE_LOADED) TRY_VERDICT(bench_reload(run->at, &run->op));
   return run_op(run, run->op);
 }
 

@@ -90,17 +90,6 @@ static verdict call_allocated(dot_run *run) {
   return done;
 }
 
-static verdict reload(dot_run *run, llrt_op **op) {
-  size_t size = 0;
-  llrt_status status = llrt_op_save(*op, NULL, &size);
-  void *bytes = malloc(size + 1);
-  if (status == LLRT_OK) status = llrt_op_save(*op, bytes, &size);
-  llrt_op_destroy(op);
-  if (status == LLRT_OK) status = llrt_op_load(run->at->device, bytes, size, op);
-  free(bytes);
-  return status == LLRT_OK ? VERDICT_RIGHT : bench_fail(run->at, status, "save and load");
-}
-
 /* Twice where D is no operand: the workspace is left zero, and both give the same. */
 static verdict run_op(dot_run *run, const llrt_op *op) {
   const op_description *desc = &run->call.desc;
@@ -141,7 +130,7 @@ static verdict call_prepared(dot_run *run) {
   if (run->of->route == ROUTE_PROMISED) run->promised = *desc;
   status = described_prepare(run->at->device, desc, &op);
   if (status != LLRT_OK) return bench_fail(run->at, status, "llrt_op_prepare");
-  verdict made = run->of->route == ROUTE_LOADED ? reload(run, &op) : VERDICT_RIGHT;
+  verdict made = run->of->route == ROUTE_LOADED ? bench_reload(run->at, &op) : VERDICT_RIGHT;
   if (made == VERDICT_RIGHT) made = run_op(run, op);
   llrt_op_destroy(&op);
   return made;

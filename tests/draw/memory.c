@@ -45,6 +45,17 @@ verdict bench_fail(bench *at, llrt_status status, const char *what) {
                    llrt_last_error());
 }
 
+verdict bench_reload(bench *at, llrt_op **op) {
+  size_t size = 0;
+  llrt_status status = llrt_op_save(*op, NULL, &size);
+  void *bytes = malloc(size + 1);
+  if (status == LLRT_OK) status = llrt_op_save(*op, bytes, &size);
+  llrt_op_destroy(op);
+  if (status == LLRT_OK) status = llrt_op_load(at->device, bytes, size, op);
+  free(bytes);
+  return status == LLRT_OK ? VERDICT_RIGHT : bench_fail(at, status, "save and load");
+}
+
 /* ---- memory ---- */
 
 static void fill(uint8_t *bytes, size_t n, uint64_t seed) {

@@ -46,6 +46,8 @@ verdict bench_say(bench *at, verdict of, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Of a call that failed, whose name is `what`. */
 verdict bench_fail(bench *at, llrt_status status, const char *what);
+/* Replaces *op by what its saved bytes give on the same device. */
+verdict bench_reload(bench *at, llrt_op **op);
 
 typedef struct memory {
   uint8_t *image, *base; /* on the host: what has to be there; on the device */

@@ -8,7 +8,6 @@
 #include "base/status.h"
 #include "jit/plan/cost/predict.h"
 #include "jit/plan/plan_make.h"
-#include "jit/plan/types/dot_type.h"
 #include "runtime/context.h"
 #include "runtime/disk_folder.h"
 #include "runtime/policy.h"
@@ -408,19 +407,12 @@ static llrt_status take_variants(builder *b) {
   return atomic_load(&b->op->n_variants) > 0 ? LLRT_OK : make_plan(b->op, &b->made);
 }
 
-/* A dot leaves out shapes whose scales have no kernel on the sums; what else is planned takes every
- * shape. */
-static llrt_status refuse_shape(const llrt_op *op, const llrt_tensor *first) {
-  if (op->desc.kind == LLRT_OP_DOT) return dot_refuse_short(first->shape[first->rank - 1]);
-  return llrt_error(LLRT_INTERNAL, "no variant of the plan covers the shape");
-}
-
 static llrt_status build_for(llrt_op *op, const llrt_tensor *first, int *variant) {
   builder b = {.op = op, .lock = -1};
   llrt_status status = take_variants(&b);
   if (status == LLRT_OK) {
     *variant = llrt_op_pick(op, first);
-    status = *variant >= 0 ? ready_variant(&b, *variant) : refuse_shape(op, first);
+    status = *variant >= 0 ? ready_variant(&b, *variant) : llrt_op_refuse_shape(op, first);
   }
   end_building(&b);
   return status;

@@ -65,6 +65,10 @@ const plan_launch *llrt_op_decides(const llrt_op *op, int variant);
  * none covers). */
 int llrt_op_pick(const llrt_op *op, const llrt_tensor *first);
 
+/* Why no variant takes the shape of the operation's first tensor: an error that names the axis
+ * which alone stands in the way, where one does. */
+llrt_status llrt_op_refuse_shape(const llrt_op *op, const llrt_tensor *first);
+
 /* Plans it, unless it has a plan's recipes already or the disk has them. Errors: UNSUPPORTED, which
  * is remembered, OUT_OF_MEMORY. */
 llrt_status llrt_op_plan(llrt_op *op);

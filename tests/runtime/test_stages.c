@@ -104,6 +104,56 @@ Test(stages, saved_and_loaded) {
   fixture_end(&at);
 }
 
+/* An operation on the host whose variants take at most four rows, and no fewer than `least`
+ * positions to sum. */
+static llrt_op *make_bounded(const fixture *at, described_dot *call, int64_t least) {
+  plan *made = malloc(sizeof *made);
+  plan_target target;
+  storage_set set;
+  llrt_op *op;
+  llrt_tensor a = {.dtype = LLRT_F32, .rank = 2, .shape = {8, 8}, .device = at->host}, b = a, d = a;
+  const llrt_dot_params params = {.size = sizeof params};
+  cr_assert_eq(llrt_host_target(&target), LLRT_OK);
+  cr_assert_eq(described_dot_make(&a, &b, &d, &params, call), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(plan_make(&call->desc, &target, NULL, made), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < made->n_variants; i++) {
+    made->variant[i].launch.range.max_extent[0] = 4;
+    made->variant[i].launch.range.min_extent[2] = least;
+  }
+  cr_assert_eq(llrt_storage_set_init(call->desc.tensors, call->desc.n_tensors, 0, &set), LLRT_OK);
+  cr_assert_eq(llrt_op_make(at->host, &call->desc, &set, &op), LLRT_OK);
+  cr_assert_eq(llrt_op_build_kernels(op, made->variant, made->n_variants), LLRT_OK, "%s",
+               llrt_last_error());
+  free(made);
+  return op;
+}
+
+/* What stands in the way is named: only K that is too short is told of as such. */
+Test(stages, the_axis_without_a_kernel_is_named) {
+  static const struct {
+    int64_t m, k, least;
+    llrt_status status;
+    const char *words;
+  } cases[] = {{5, 8, 0, LLRT_INTERNAL, "5 positions of axis 0"},
+               {4, 8, 9, LLRT_UNSUPPORTED, "K has 8 positions, no more than a group of scales"},
+               {4, 0, 1, LLRT_INTERNAL, "0 positions of axis 2"},
+               {5, 8, 9, LLRT_INTERNAL, "covers the shape"}};
+  static described_dot call;
+  fixture at;
+  fixture_make(&at, &fixture_params);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    llrt_op *op = make_bounded(&at, &call, cases[i].least);
+    llrt_tensor first = call.desc.tensors[0];
+    first.shape[0] = cases[i].m;
+    first.shape[2] = cases[i].k;
+    cr_assert_eq(llrt_op_pick(op, &first), -1);
+    cr_expect_eq(llrt_op_refuse_shape(op, &first), cases[i].status, "%zu", i);
+    expect_said(cases[i].words);
+    llrt_op_destroy(&op);
+  }
+  fixture_end(&at);
+}
+
 /* ---- workspace of one call ---- */
 
 typedef struct counted {

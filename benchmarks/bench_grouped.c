@@ -28,7 +28,7 @@ typedef struct layer {
 
 /* Gate and up projection: Qwen3-235B-A22B, gpt-oss-20b. */
 static const layer layers[] = {{"128 top-8", 128, 8, 3072, 4096}, {"32 top-4", 32, 4, 5760, 2880}};
-static const int64_t tokens[] = {1, 4, 16, 64, 256, 1024, 4096, 16384};
+static const int64_t tokens[] = {1, 4, 16, 64, 128, 256, 512, 1024, 4096, 16384};
 #define COUNT(list) ((int)(sizeof list / sizeof *list))
 
 typedef enum form { ROWS, NUMBERED, ROUTED, SUMS, DENSE } form;

@@ -15,13 +15,24 @@ static int draw_count(uint64_t *seed, int most) {
 }
 
 static void draw_counts(uint64_t *seed, int most, grouped_case *c) {
-  bool many = one_in(seed, 12), alone = one_in(seed, 8);
-  c->experts =
-      many ? 120 + dot_random_below(seed, GROUPED_EXPERTS - 120) : 1 + dot_random_below(seed, 9);
+  bool many = one_in(seed, 12), alone = one_in(seed, 8), nobody = one_in(seed, 24);
+  c->experts = many              ? 120 + dot_random_below(seed, GROUPED_EXPERTS - 120)
+               : one_in(seed, 6) ? 1
+                                 : 1 + dot_random_below(seed, 9);
   int all = dot_random_below(seed, c->experts);
   for (int e = 0; e < c->experts; e++)
     c->count[e] = alone && e != all ? 0 : many ? dot_random_below(seed, 3) : draw_count(seed, most);
   c->beyond = one_in(seed, 2) ? 0 : dot_random_below(seed, 20);
+  if (!nobody) return;
+  memset(c->count, 0, sizeof c->count);
+  c->beyond = one_in(seed, 2);
+}
+
+/* Seldom no column, or nothing to sum. */
+static void draw_emptiness(uint64_t *seed, dot_problem *p) {
+  if (!one_in(seed, 12)) return;
+  if (one_in(seed, 2)) p->n = 0;
+  else p->k = 0;
 }
 
 /* What a grouped product does not have, or has for all experts. */
@@ -43,6 +54,7 @@ void grouped_case_random(uint64_t seed, uint64_t rows, int most, grouped_case *c
   c->sums = one_in(&seed, 5);
   bool packed = !c->sums && one_in(&seed, 3);
   (packed ? dot_problem_random_packed : dot_problem_random)(dot_random(&seed), most, &c->each);
+  draw_emptiness(&seed, &c->each);
   drop_roles(c, &c->each);
   if (!packed || c->sums) c->each.packed = false;
   draw_counts(&rows, most, c);

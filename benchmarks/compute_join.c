@@ -115,6 +115,7 @@ range join_value(const joiner *j) {
     return range_of_truth(j->true_ones + j->open_ones < j->n ? 0 : j->open_ones ? -1 : 1);
   case EXPR_ARGMAX:
   case EXPR_ARGMIN:
+    if (j->n == 0) return range_exactly(0);
     return j->any ? (range){0, (double)(j->n - 1), false, false}
                   : (range){(double)(j->first < 0 ? 0 : j->first), (double)j->last, false, false};
   case EXPR_SUM: return sum_of(j);

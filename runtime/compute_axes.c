@@ -43,6 +43,10 @@ static llrt_status learn_dim(const llrt_expr *expr, const expr_tensor *tensor, c
                  (long long)product);
     return LLRT_OK;
   }
+  if (product == 0 && extent == 0) { /* of any extent */
+    *complete = false;
+    return LLRT_OK;
+  }
   LLRT_REQUIRE(product > 0 && extent % product == 0,
                "%s has %lld positions along an axis that %lld do not divide", tensor->name,
                (long long)extent, (long long)product);
@@ -253,7 +257,19 @@ static llrt_status split_tiles(splitter *s, int rank, split_state state[LLRT_MAX
                : LLRT_OK;
 }
 
+/* Whether an axis that would take a part of a storage's digits has no position: then no element
+ * lies anywhere, and any storage says so. */
+static bool splits_nothing(const splitter *s, int rank) {
+  bool nothing = false;
+  for (int a = 0; a < rank; a++) {
+    const expr_dim *dim = compute_dim_of(s->expr, s->tensor->tensor, rank, a);
+    for (int i = 1; dim && i < dim->n; i++) nothing |= s->extents->named[dim->axis[i]] == 0;
+  }
+  return nothing;
+}
+
 static llrt_status split_axes(splitter *s, int rank) {
+  if (splits_nothing(s, rank)) return llrt_storage_row_major(s->program->rank, s->to);
   split_state state[LLRT_MAX_RANK] = {0};
   LLRT_TRY(split_tiles(s, rank, state));
   const llrt_storage plain = *s->to;

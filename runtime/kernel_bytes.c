@@ -15,7 +15,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 43
+#define FORMAT_VERSION 44
 #define CHECKSUM_BYTES 16
 #define SIZE_AT 16       /* where the whole size stands */
 #define MAX_THREADS 1024 /* of a block, on any target */
@@ -322,10 +322,8 @@ static void get_view(reader *in, const storage_set *set, plan_view *view, int re
   if (!view->used) return;
   view->n = get_within(in, 1, LLRT_MAX_TENSORS);
   view->rank = get_within(in, 0, LLRT_MAX_RANK);
-  for (int a = 0; a < view->rank; a++) {
+  for (int a = 0; a < view->rank; a++)
     view->axis[a] = (int8_t)get_within(in, PLAN_AXIS_SPLITS, set->rank - 1);
-    if (view->axis[a] == -1) in->bad = true;
-  }
   for (int t = 0; t < view->n; t++) {
     view->tensor[t] = (int8_t)get_within(in, -regions, set->n - 1);
     view->ones[t] = (uint8_t)get_within(in, 0, (1 << LLRT_MAX_RANK) - 1);

@@ -16,17 +16,23 @@ typedef struct shape_box {
   int64_t min[LLRT_MAX_RANK], max[LLRT_MAX_RANK], min_elements, max_elements;
 } shape_box;
 
-/* Whether results come of all of an axis's positions: of none, too. */
-static bool is_joined(const llrt_op *op, int axis) {
+/* Whether something is written where an axis has no positions: what is joined along it, or what
+ * lacks it. */
+static bool may_be_empty(const llrt_op *op, int axis) {
+  const expr_program *program = &op->desc.program;
+  bool lacking = false;
   if (op->desc.kind == LLRT_OP_DOT) return axis == op->set->rank - 1;
-  if (op->desc.kind == LLRT_OP_COMPUTE) return op->desc.program.reduced >> axis & 1;
-  return op->desc.kind == LLRT_OP_REDUCE && op->desc.combine.axes >> axis & 1;
+  if (op->desc.kind != LLRT_OP_COMPUTE)
+    return op->desc.kind == LLRT_OP_REDUCE && op->desc.combine.axes >> axis & 1;
+  for (int t = 0; t < program->n_tensors; t++)
+    lacking |= program->tensor[t].output && !(program->tensor[t].axes >> axis & 1);
+  return lacking;
 }
 
 static shape_box promised_box(const llrt_op *op) {
   shape_box box = {0}; /* elements: compared_box */
   for (int axis = 0; axis < op->set->rank; axis++) {
-    box.min[axis] = is_joined(op, axis) ? 0 : 1; /* other empty tensors launch nothing */
+    box.min[axis] = may_be_empty(op, axis) ? 0 : 1; /* other empty tensors launch nothing */
     box.max[axis] = INT64_MAX;
     int promising = op->desc.kind == LLRT_OP_DOT || op->desc.kind == LLRT_OP_COMPUTE
                         ? 1

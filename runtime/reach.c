@@ -42,6 +42,7 @@ llrt_status llrt_check_reach(const op_call *call, const storage_set *set, void *
     LLRT_REQUIRE(reached, "the %s's data %p is host memory, which %s does not reach", role,
                  tensor->data, device->info.name);
     for (int j = 0; j < tensor->n_indices; j++) {
+      if (!tensor->indices[j].data) continue; /* the tensor has no elements */
       LLRT_TRY(ask(device, tensor->indices[j].data, stream, &reached));
       LLRT_REQUIRE(reached,
                    "the values of the %s's index %d are in host memory, which %s does not "

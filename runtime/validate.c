@@ -261,12 +261,18 @@ static llrt_status check_device_extents(const llrt_tensor *tensors, int n) {
   return LLRT_OK;
 }
 
+/* Of what is written, which has every axis but those that are reduced. */
+static bool is_empty(const llrt_tensor *written, uint32_t reduced) {
+  for (int axis = 0; axis < written->rank; axis++)
+    if (written->shape[axis] == 0 && !(reduced >> axis & 1)) return true;
+  return false;
+}
+
 llrt_status llrt_validate_shapes(const op_description *desc, const llrt_tensor *tensors,
                                  const storage_set *set, op_call *call) {
   uint32_t reduced = desc->kind == LLRT_OP_REDUCE ? desc->combine.axes : 0;
   bool compute = desc->kind == LLRT_OP_COMPUTE;
   bool dot = desc->kind == LLRT_OP_DOT || compute; /* not all tensors have all axes */
-  if (compute) reduced = desc->program.reduced;
   if (compute) LLRT_TRY(llrt_validate_compute_shapes(desc, tensors, set, call->extents));
   else if (dot) LLRT_TRY(llrt_validate_dot_shapes(desc, tensors, set));
   else if (reduced) LLRT_TRY(llrt_validate_reduced_shapes(desc, tensors, set));
@@ -278,13 +284,9 @@ llrt_status llrt_validate_shapes(const op_description *desc, const llrt_tensor *
   call->room_bytes = 0;
   call->alpha = desc->dot.alpha;
   call->beta = desc->dot.beta;
-  call->empty = false;
+  call->empty = compute ? !llrt_compute_has_elements(&desc->program, call->extents)
+                        : is_empty(&tensors[dot ? PLAN_DESTINATION : 0], reduced);
   call->scalars = desc->scalars;
-  const llrt_tensor *whole =
-      &tensors[dot ? PLAN_DESTINATION : 0]; /* has every axis along which nothing is joined */
-  const int64_t *extents = compute ? call->extents : whole->shape;
-  for (int axis = 0; axis < whole->rank; axis++)
-    call->empty |= extents[axis] == 0 && !(reduced >> axis & 1);
   for (int i = 0; i < set->n; i++) {
     int64_t shape[LLRT_MAX_RANK];
     const char *role = op_tensor_called(set->roles, i);

@@ -8,7 +8,7 @@
 /* One call's tensors, bound to their storages. */
 typedef struct op_call {
   int32_t n;
-  bool empty;                     /* no elements: nothing to launch */
+  bool empty;                     /* no elements are written: nothing to launch */
   int32_t bits[LLRT_MAX_TENSORS]; /* of an element */
   int32_t room_bytes;             /* backend_launch.room_bytes */
   const char *cache; /* "hit", "disk", "miss"; NULL: the caller's operation (launch_log.h) */
@@ -71,6 +71,8 @@ llrt_status llrt_validate_compute(const op_description *desc);
 /* The extents of its axes, in which all tensors that have them agree. */
 llrt_status llrt_validate_compute_shapes(const op_description *desc, const llrt_tensor *tensors,
                                          const storage_set *set, int64_t extents[LLRT_MAX_RANK]);
+/* Whether some output has elements where the axes have these extents. */
+bool llrt_compute_has_elements(const expr_program *program, const int64_t *extents);
 /* Outputs lie in memory of their own, or exactly where an input does. */
 llrt_status llrt_validate_compute_memory(const op_description *desc, const storage_set *set,
                                          const op_call *call);

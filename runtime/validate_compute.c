@@ -85,6 +85,19 @@ llrt_status llrt_validate_compute_shapes(const op_description *desc, const llrt_
   return LLRT_OK;
 }
 
+static bool has_elements(const program_tensor *tensor, int rank, const int64_t *extents) {
+  for (int a = 0; a < rank; a++)
+    if (tensor->axes >> a & 1 && extents[a] == 0) return false;
+  return true;
+}
+
+bool llrt_compute_has_elements(const expr_program *program, const int64_t *extents) {
+  for (int t = 0; t < program->n_tensors; t++)
+    if (program->tensor[t].output && has_elements(&program->tensor[t], program->rank, extents))
+      return true;
+  return false;
+}
+
 /* Whether only the kernel that writes output o reads input t. */
 static bool is_read_alone(const expr_program *program, int o, int t) {
   program_parts parts;

@@ -42,6 +42,7 @@ typedef struct llrt_index_promise {
   int32_t multiple; /* bytes, a power of two that divides data and all other strides; 0: a value */
 } llrt_index_promise;
 
+/* Of a tensor without elements address and stride hold whatever they are. */
 typedef struct llrt_tensor_promise {
   llrt_promise address;               /* bytes; only multiple is used */
   llrt_promise shape[LLRT_MAX_RANK];  /* positions */

@@ -292,10 +292,12 @@ static const char *check_untouched(const trial *t, const side *s) {
   return NULL;
 }
 
-/* Whether an output is made of the tensor's elements. */
-static bool is_used(const llrt_expr *expr, int tensor) {
+/* Whether an output that has elements is made of the tensor's. */
+static bool is_used(const reference *r, int tensor) {
+  const llrt_expr *expr = r->expr;
   bool live[LLRT_EXPR_MAX_NODES] = {false}, used = expr->tensor[tensor].output;
-  for (int i = expr->n_inputs; i < expr->n_tensors; i++) live[expr->tensor[i].node] = true;
+  for (int i = expr->n_inputs; i < expr->n_tensors; i++)
+    live[expr->tensor[i].node] |= reference_count(r, i) > 0;
   for (int i = expr->n_nodes - 1; i >= 0; i--) {
     const expr_node *node = &expr->node[i];
     for (int k = 0; k < node->n_args; k++) live[node->arg[k]] |= live[i];
@@ -307,12 +309,11 @@ static bool is_used(const llrt_expr *expr, int tensor) {
 /* Whether the counter has grown by one for each value out of range that an element has. */
 static const char *check_report(const trial *t, const reference *r, int tensor, const side *s) {
   int64_t n = 1, wrong = 0, got = 0;
-  if (!is_used(r->expr, tensor) || !s->tensor.n_indices ||
-      s->index.out_of_range != LLRT_RANGE_REPORT)
+  if (!is_used(r, tensor) || !s->tensor.n_indices || s->index.out_of_range != LLRT_RANGE_REPORT)
     return NULL;
   for (int a = 0; a < s->tensor.rank; a++)
     if (s->index.axes >> a & 1) n *= s->tensor.shape[a];
-  for (int64_t i = 0; i < n; i++) {
+  for (int64_t i = 0; i < n && s->count > 0; i++) {
     bool counts = s->counted != s->index.axis || i / s->index.strides[s->counted] < t->count;
     wrong += counts && (s->value[i] < 0 || s->value[i] >= s->index.extent);
   }

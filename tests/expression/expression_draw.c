@@ -29,6 +29,8 @@ static void shape_of(const llrt_expr *expr, const trial *t, int i, llrt_tensor *
 #define FIRST_WITH_ALL 3000000
 /* And below this: with all that is refused. */
 #define FIRST_THAT_FITS 5000000
+/* And below this: without axes that have no position. */
+#define FIRST_WITH_EMPTY 10000000
 
 /* Tiles with pads: of scales, of packed weights, and one whose pads are no zeros. */
 static void draw_tiles(writer *w, char *text, size_t size) {
@@ -175,11 +177,22 @@ static void draw_count(writer *w, const llrt_expr *expr) {
   t->count = writer_draw(w, (int)t->extent[0] + 2);
 }
 
+/* Of one axis or two no position, or one. */
+static void draw_empty_axes(writer *w, const llrt_expr *expr) {
+  trial *t = &w->out->trial;
+  for (int n = writer_draw(w, 3); n > 0; n--) {
+    int a = writer_draw(w, expr->n_axes + t->n_leading);
+    int64_t *extent = a < expr->n_axes ? &t->extent[a] : &t->leading[a - expr->n_axes];
+    *extent = writer_draw(w, 3) == 0;
+  }
+}
+
 void expression_draw_seed(uint64_t seed, expression_draw *out) {
   writer w = {.state = seed * 0x9E3779B97F4A7C15u + 1,
               .out = out,
               .all = seed >= FIRST_WITH_ALL,
-              .fits = seed >= FIRST_THAT_FITS};
+              .fits = seed >= FIRST_THAT_FITS,
+              .empties = seed >= FIRST_WITH_EMPTY};
   llrt_expr *expr;
   *out = (expression_draw){.trial = {.seed = seed, .scalar = {2, 3, 5}}};
   trial *t = &out->trial;
@@ -199,6 +212,7 @@ void expression_draw_seed(uint64_t seed, expression_draw *out) {
     t->extent[1] = 1 + t->extent[1] % FIT_LONG;
   t->n_leading = writer_draw(&w, 3);
   for (int a = 0; a < 2; a++) t->leading[a] = 1 + writer_draw(&w, 6);
+  if (w.empties) draw_empty_axes(&w, expr);
   t->special = writer_draw(&w, 4) == 0;
   t->offset = writer_draw(&w, 3) == 0 ? writer_draw(&w, 8) : 0;
   draw_tensors(&w, expr);

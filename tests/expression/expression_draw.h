@@ -12,7 +12,8 @@ typedef struct expression_draw {
 
 /* An expression of 2 to 30 nodes and its names, with shapes, types, storages, indices, counts, in
  * place or not, with or without zeros, infinities and NaN; from seed 3000000 on of all that the
- * language has (docs/expressions.md). Of what it draws some is refused (UNSUPPORTED). */
+ * language has (docs/expressions.md), from 10000000 on with axes that have no position. Of what it
+ * draws some is refused (UNSUPPORTED). */
 void expression_draw_seed(uint64_t seed, expression_draw *out);
 
 #endif

@@ -142,10 +142,56 @@ static const form forms[] = {
      {"j", "g", "h"},
      {NULL},
      false},
+    /* from here on: of seeds that draw axes without positions */
+    {"x[t n], z[t m], w[n], s[t], c: f32",
+     "y[t n]",
+     "r[t m]",
+     "x",
+     {"x", "x", "w", "s", "c"},
+     {"t"},
+     {"t"},
+     {"z", "z", "s", "c"},
+     true},
+    {"x[t n], z[m n], w[n], s[t], c: f32",
+     "y[t n]",
+     "r[m n]",
+     "x",
+     {"x", "x", "w", "s", "c"},
+     {"n"},
+     {"n"},
+     {"z", "z", "w", "c"},
+     true},
+    {"x[t n], z[t m n], w[m], c: f32",
+     "y[t n]",
+     "r[t m n]",
+     "x",
+     {"x", "x", "c"},
+     {"n"},
+     {"n", "t"},
+     {"z", "x", "w", "c"},
+     true},
+    {"x[t n], s[t], c: f32",
+     "y[t n]",
+     "r[t]",
+     "x",
+     {"x", "s", "c"},
+     {"t"},
+     {"t"},
+     {"s", "c"},
+     true},
+    {"x[t n], z[n], c: f32",
+     "y[t n]",
+     "r[n]",
+     "x",
+     {"x", "x", "c"},
+     {"n"},
+     {"n"},
+     {"z", "c"},
+     true},
 };
 
-/* Those of seeds before all of the language was drawn. */
-enum { FIRST_FORMS = 10, FORMS = sizeof forms / sizeof *forms };
+/* Those of seeds before all of the language was drawn, and before axes without positions were. */
+enum { FIRST_FORMS = 10, FULL_FORMS = 16, FORMS = sizeof forms / sizeof *forms };
 
 /* ---- letters ---- */
 
@@ -436,7 +482,7 @@ void writer_write(writer *w) {
                                           ": i8",  ": i32", ": bool", ": f16",     ": e5m2",
                                           ": u16", ": i16", ": e2m1", ": e4m3fnuz"};
   bool row;
-  w->form = &forms[writer_draw(w, w->all ? FORMS : FIRST_FORMS)];
+  w->form = &forms[writer_draw(w, w->empties ? FORMS : w->all ? FULL_FORMS : FIRST_FORMS)];
   row = writer_draw(w, 2) != 0;
   w->left = 2 + writer_draw(w, 28);
   add(w, "(");

@@ -22,6 +22,7 @@ typedef struct writer {
   int length, left; /* left: nodes that may still be made */
   bool all;         /* whatever the language has; else what the first seeds draw */
   bool fits;        /* without what is refused by design (expression_fit.h) */
+  bool empties;     /* some axes have no position, or one */
   bool others;      /* of the form is what is written */
   const char *name[4];
   int names; /* of statements so far */

@@ -26,6 +26,22 @@ static const struct {
      {70, 3, 1000},
      3},
     {"(a[t n], b[t]) -> (y[t n]: f32, z[t]: f32) { y = a + b; z = b * 3 }", {7, 40}, 2},
+    /* each part has elements, or none, by its own axes */
+    {"(a[m], b[n], c[k]) -> (x[m], y[n], z[k]) { x = exp(a); y = b * b; z = c + k }", {0, 3, 9}, 3},
+    {"(a[m], b[n], c[k]) -> (x[m], y[n], z[k]) { x = exp(a); y = b * b; z = c + k }", {5, 3, 0}, 3},
+    {"(a[t n], b[t]) -> (y[t n]: f32, z[t]: f32) { y = a + b; z = b * 3 }", {7, 0}, 2},
+    {"(a[t n], b[t]) -> (y[t n]: f32, z[t]: f32) { y = a + b; z = b * 3 }", {0, 40}, 2},
+    {"(x[t h i], k[t g i], c[t i]) -> (y[t h i], z[t g i]) { " NORM "; z = k * c }",
+     {5, 0, 32, 2},
+     2},
+    {"(x[t h i], k[t g i], c[t i]) -> (y[t h i], z[t g i]) { " NORM "; z = k * c }",
+     {5, 4, 32, 0},
+     2},
+    /* what is joined along an axis that another part's output has */
+    {"(a[t n], b[n]) -> (y[t], m[t], z[n]) { y = sum(a, n); m = max(a, n); z = b * 3 }", {7, 0}, 2},
+    {"(a[t n], b[n]) -> (y[t], m[t], z[n]) { y = sum(a, n); m = max(a, n); z = b * 3 }", {0, 9}, 2},
+    {"(a[t n], b[t]) -> (y[t n], m[t]) { m = max(a, n); y = a - m }", {7, 0}, 1},
+    {"(a[t n], b[t]) -> (y[t]: f32, z[t]: f32) { y = sum(a, n); z = b * 3 }", {7, 0}, 1},
     /* of the second part rows of 16 warps */
     {"(a[t h], b[t n]) -> (y[t h], z[t n]) { y = a; z = b - max(b, n) }", {3, 5, 16384}, 2},
     {"(a[t n], b[t]) -> (y[t]: f32, z[t]: f32) { y = sum(a, n); z = b * 3 }", {7, 40}, 1},
@@ -84,4 +100,18 @@ Test(compute_parts, in_place) {
   wrong = trial_run(&t);
   cr_assert_not_null(wrong);
   cr_expect_not_null(strstr(wrong, "overlap"), "%s", wrong);
+}
+
+/* Axes that share one of a tensor whose storage parts it, where one of them has no position. */
+Test(compute_parts, nothing_to_split) {
+  static const char *const devices[] = {"host", "cuda-emu:sm_90a"};
+  for (int d = 0; d < 2; d++)
+    for (int j = 0; j < 2; j++) {
+      trial t = {.text = "(z[t g j], x[t (g j)]) -> (y[t]) { y = sum(x + z, (g, j)) }",
+                 .device = trial_device(devices[d]),
+                 .extent = {3, 5 * j, 4 - 4 * j}};
+      t.tensor[1].storage = "storage(rank=2, digits=[dim1:4, dim0:rest, dim1:rest])";
+      const char *wrong = trial_run(&t);
+      cr_expect_null(wrong, "%s: %s", devices[d], wrong);
+    }
 }

@@ -102,6 +102,28 @@ static void check_nothing_to_reach(void) {
 }
 Test(reach, nothing_to_reach) { each_device(check_nothing_to_reach); }
 
+/* Nor of their indices, which have no values then, where something is made of nothing. */
+static void check_no_values(void) {
+  const llrt_index index = {.dtype = LLRT_I32, .axes = 1, .extent = ROWS, .strides = {1}};
+  llrt_expr *expr;
+  llrt_tensor none = source, sums = destination;
+  none.shape[0] = 0;
+  none.indices = &index;
+  none.n_indices = 1;
+  sums.rank = 1;
+  sums.shape[0] = source.shape[1];
+  sums.storage = NULL;
+  const llrt_arg args[] = {{.name = "x", .tensor = &none}, {.name = "y", .tensor = &sums}};
+  cr_assert_eq(llrt_expr_parse("(x[t n]) -> (y[n]) { y = sum(x, t) }", &expr), LLRT_OK);
+  cr_expect_eq(llrt_compute_into(expr, args, 2, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+  float first = 1;
+  cr_assert_eq(llrt_memory_copy(gpu, &first, sums.data, sizeof first, LLRT_COPY_FROM_DEVICE, NULL),
+               LLRT_OK);
+  cr_expect_eq(first, 0);
+  llrt_expr_destroy(&expr);
+}
+Test(reach, no_values) { each_device(check_no_values); }
+
 static void check_inner_addresses(void) {
   llrt_tensor inner = source;
   inner.data = (char *)source.data + ELEMENTS * sizeof(float);

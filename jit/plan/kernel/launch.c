@@ -452,7 +452,8 @@ llrt_status plan_workspace_most(const plan_launch *first, const llrt_tensor *ten
 
 /* An extent of the stage's axis a. */
 static int64_t view_extent(const plan_view *view, const plan_run *run, int a) {
-  return view->axis[a] == PLAN_AXIS_SPLITS ? run->splits : run->tensors[0].shape[view->axis[a]];
+  if (view->axis[a] == PLAN_AXIS_SPLITS) return run->splits;
+  return view->axis[a] < 0 ? 1 : run->tensors[0].shape[view->axis[a]];
 }
 
 /* A tensor of the operation with the stage's axes. */
@@ -462,9 +463,8 @@ static void view_own(const plan_view *view, const plan_run *run, int from, llrt_
   *binding = run->bindings[from];
   tensor->rank = view->rank;
   for (int a = 0; a < view->rank; a++) {
-    bool splits = view->axis[a] == PLAN_AXIS_SPLITS;
     tensor->shape[a] = view_extent(view, run, a);
-    binding->padded[a] = splits ? 1 : run->bindings[from].padded[view->axis[a]];
+    binding->padded[a] = view->axis[a] < 0 ? 1 : run->bindings[from].padded[view->axis[a]];
   }
 }
 

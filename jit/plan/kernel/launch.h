@@ -162,8 +162,8 @@ typedef struct plan_walk {
 typedef struct plan_view {
   bool used;
   int32_t n, rank;                  /* tensors, axes */
-  int8_t axis[LLRT_MAX_RANK];       /* the stage's axis a is this one of the operation, or
-                                       PLAN_AXIS_SPLITS */
+  int8_t axis[LLRT_MAX_RANK];       /* the stage's axis a is this one of the operation,
+                                       PLAN_AXIS_SPLITS, or -1: it has one position */
   int8_t tensor[LLRT_MAX_TENSORS];  /* the stage's tensor t is this one of the operation, or lies
                                        row-major in workspace region -1 - tensor[t] */
   uint8_t ones[LLRT_MAX_TENSORS];   /* in a region: bit a: it has one position along axis a */

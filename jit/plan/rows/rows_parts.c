@@ -81,6 +81,7 @@ static llrt_status make_parts(const op_description *desc, const plan_target *tar
     out->variant[first].launch.beside = p > 0;
     for (int k = first; k < first + n; k++) {
       stages_view_all(desc, &out->variant[k], own->n_tensors);
+      stages_view_ones(&out->variant[k], ~(uint32_t)parts->axes[p]);
       for (int t = 0; t < own->n_tensors; t++)
         stages_view_tensor(&out->variant[k], t, tensor[t], 0);
     }

@@ -76,6 +76,12 @@ void stages_view_all(const op_description *desc, plan_kernel *kernel, int n) {
   for (int t = 0; t < n; t++) view->tensor[t] = (int8_t)t;
 }
 
+void stages_view_ones(plan_kernel *kernel, uint32_t axes) {
+  plan_view *view = &kernel->launch.view;
+  for (int a = 0; a < LLRT_MAX_RANK; a++)
+    if (axes >> a & 1) view->axis[a] = -1;
+}
+
 void stages_view_tensor(plan_kernel *kernel, int t, int tensor, uint32_t ones) {
   kernel->launch.view.tensor[t] = (int8_t)tensor;
   kernel->launch.view.ones[t] = (uint8_t)ones;

@@ -18,6 +18,8 @@ int stages_range_holds(const op_description *desc, const plan_range *range);
 
 /* The stage has the operation's axes, and its first n tensors. */
 void stages_view_all(const op_description *desc, plan_kernel *kernel, int n);
+/* Of these axes the stage has one position, whatever the operation has. */
+void stages_view_ones(plan_kernel *kernel, uint32_t axes);
 /* The stage's tensor t is one of the operation's, or a region of the workspace. ones: axes along
  * which it has one position. */
 void stages_view_tensor(plan_kernel *kernel, int t, int tensor, uint32_t ones);

@@ -19,10 +19,19 @@ static plan_range shape_alone(const llrt_tensor *first) {
   return range;
 }
 
+/* Rows of experts count as many as one is likely to have, wherever ranges of them are asked for. */
+static void keep_shape_alone(plan_kernel *stage, int n, const llrt_tensor *first) {
+  const plan_launch *decides = plan_launch_decides(&stage[0].launch, &stage[n - 1].launch);
+  plan_range range = shape_alone(first);
+  plan_launch_likely(decides, range.min_extent, range.max_extent);
+  stage[0].launch.range = range;
+  if (decides != &stage[0].launch) stage[n - 1].launch.range = range;
+}
+
 /* An operation of the candidate's kernels alone, for the shape alone; nothing is loaded. */
 static llrt_status compile(const tuning *t, candidate *c) {
   llrt_op *op;
-  c->kept->stage[0].launch.range = shape_alone(&t->bench.call.tensor[0]);
+  keep_shape_alone(c->kept->stage, c->kept->n, &t->bench.call.tensor[0]);
   LLRT_TRY(llrt_op_make(t->op->device, &t->op->desc, t->op->set, &op));
   llrt_status status = llrt_op_compile_kernels(op, c->kept->stage, c->kept->n);
   if (status == LLRT_OK) c->op = op;

@@ -79,6 +79,22 @@ static void begin_dot(fixture *f, const char *device, int64_t m, int64_t n, int6
   begin_search(f, true);
 }
 
+/* Rows of bf16 by experts. */
+static void begin_grouped(fixture *f, int64_t experts, int64_t rows) {
+  memset(f, 0, sizeof *f);
+  open_on(f, "cuda-emu:sm_90a");
+  const llrt_tensor a = {.dtype = LLRT_BF16, .rank = 2, .shape = {rows, 256}, .device = f->device},
+                    d = {.dtype = LLRT_BF16, .rank = 2, .shape = {rows, 256}, .device = f->device},
+                    b = {.dtype = LLRT_BF16,
+                         .rank = 3,
+                         .shape = {experts, 256, 256},
+                         .device = f->device},
+                    ends = {.dtype = LLRT_I32, .rank = 1, .shape = {experts}, .device = f->device};
+  const llrt_dot_params params = {.size = sizeof params, .ends = &ends};
+  cr_assert_eq(described_dot_make(&a, &b, &d, &params, &f->call), LLRT_OK, "%s", llrt_last_error());
+  begin_search(f, true);
+}
+
 /* A transposition of f32 matrices. */
 static void begin_convert_by(fixture *f, bool pooled, int64_t rows, int64_t columns) {
   memset(f, 0, sizeof *f);
@@ -185,6 +201,29 @@ Test(tune_search, candidates_are_compiled_in_one_loop) {
   cr_expect(n == 3 || (!list[3].op && list[3].status == LLRT_OK), "the time was up");
   drop(list, n);
   end(&f);
+}
+
+/* A run of the shape finds the kernels: of rows of experts, too, of which ranges count those that
+ * one is likely to have. */
+Test(tune_search, a_candidate_serves_its_shape) {
+  static fixture f;
+  int n;
+  for (int grouped = 0; grouped < 2; grouped++) {
+    if (grouped) begin_grouped(&f, 8, 640);
+    else begin_dot(&f, "cuda-emu:sm_90a", 640, 256, 256);
+    candidate *list = tune_list(&f.t, &(plan_choice){.n = 0}, &n);
+    cr_assert(list && n >= 2, "%d", n);
+    tune_build(&f.t, list, 2);
+    for (int i = 0; i < 2; i++) {
+      llrt_tensor other = f.t.bench.call.tensor[0];
+      cr_assert_not_null(list[i].op, "%s", list[i].why);
+      cr_expect_eq(llrt_op_pick(list[i].op, &other), 0, "%d, candidate %d", grouped, i);
+      other.shape[other.rank - 1]++;
+      cr_expect_eq(llrt_op_pick(list[i].op, &other), -1, "%d, candidate %d", grouped, i);
+    }
+    drop(list, n);
+    end(&f);
+  }
 }
 
 /* Whichever threads plan and compile, the list is the same, and all of it is built. */

@@ -301,6 +301,21 @@ static bool nvptx_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef co
 }
 
 /* cvt.rn.bf16x2.f32 and so on: the first operand goes to the upper half. */
+/* Two integers of 8 bits: f32 is rounded to 32 bits, NaN to 0, and these are cut off at the ends
+ * of the type's. ptxas has one instruction for all of it. */
+static LLVMValueRef encode_bytes(emitter *e, bool is_signed, const LLVMValueRef x[2]) {
+  LLVMValueRef whole[2];
+  for (int i = 0; i < 2; i++) {
+    LLVMValueRef from = x[1 - i];
+    whole[i] = nvptx_assemble(e, NVPTX_PURE, "cvt.rni.s32.f32 $0, $1;", "=r,f", e->i32, &from, 1);
+  }
+  const char *text = is_signed ? "cvt.pack.sat.s8.s32.b32 $0, $1, $2, 0;"
+                               : "cvt.pack.sat.u8.s32.b32 $0, $1, $2, 0;";
+  LLVMValueRef packed = nvptx_assemble(e, NVPTX_PURE, text, "=r,r,r", e->i32, whole, 2);
+  return nvptx_assemble(e, NVPTX_PURE, "cvt.u16.u32 $0, $1;", "=h,r", emit_int_type(e, 16), &packed,
+                        1);
+}
+
 static bool nvptx_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2],
                               LLVMValueRef code[2]) {
   static const struct {
@@ -314,11 +329,13 @@ static bool nvptx_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2]
   int bits = llrt_dtype_bits(to);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].to == to && (bits == 16 || has_fp8(e))) text = rows[i].text;
-  if (!text) return false;
+  bool bytes = to == LLRT_I8 || to == LLRT_U8;
+  if (!text && !bytes) return false;
   LLVMValueRef args[] = {x[1], x[0]};
   LLVMTypeRef type = bits == 16 ? e->i32 : emit_int_type(e, 16);
   LLVMValueRef packed =
-      nvptx_assemble(e, NVPTX_PURE, text, bits == 16 ? "=r,f,f" : "=h,f,f", type, args, 2);
+      bytes ? encode_bytes(e, to == LLRT_I8, x)
+            : nvptx_assemble(e, NVPTX_PURE, text, bits == 16 ? "=r,f,f" : "=h,f,f", type, args, 2);
   packed = LLVMBuildZExt(e->builder, packed, e->i32, "");
   code[0] = LLVMBuildAnd(e->builder, packed, emit_i32(e, (1 << bits) - 1), "");
   code[1] = LLVMBuildLShr(e->builder, packed, emit_i32(e, bits), "");

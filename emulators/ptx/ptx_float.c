@@ -88,6 +88,20 @@ static void cvt_to_float(const ptx_op *op, const uint64_t *a, const uint64_t *b,
                          uint64_t *r) {
   EACH(bits_of(op->type[0], real_of(op->type[1], a[i]), (emu_rounding)op->choice[0], false));
 }
+/* Two integers as bytes, the first in the upper one, behind the lower half of the third operand. */
+static void cvt_bytes(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                      uint64_t *r) {
+  const bool is_signed = op->choice[0] == 1;
+  const int32_t low = is_signed ? -128 : 0, high = is_signed ? 127 : 255;
+  for (int i = 0; i < PTX_LANES; i++) {
+    const int32_t of[2] = {(int32_t)b[i], (int32_t)a[i]};
+    r[i] = c[i] << 16 & UINT32_MAX;
+    for (int k = 0; k < 2; k++) {
+      const int32_t byte = of[k] < low ? low : of[k] > high ? high : of[k];
+      r[i] |= (uint64_t)(uint8_t)byte << 8 * k;
+    }
+  }
+}
 /* rna for tf32. The low bits are 0. */
 static void cvt_to_tf32(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
                         uint64_t *r) {
@@ -336,6 +350,7 @@ static void real_compare(const ptx_op *op, const uint64_t *a, const uint64_t *b,
 const ptx_form ptx_float_forms[] = {
     CVT("cvt %J %J", "ds", cvt_integer, spread_cvt, 64),
     CVT("cvt rni|rzi|rmi|rpi %J %F", "ds", cvt_to_integer, NULL, 64),
+    CVT("cvt pack sat s8|u8 s32 b32", "dsss", cvt_bytes, NULL, 0),
     CVT("cvt rn|rz %F %J", "ds", cvt_to_float, NULL, 0),
     CVT("cvt rn|rz %F %F", "ds", cvt_to_float, NULL, 0),
     CVT("cvt %F %F", "ds", cvt_to_float, NULL, 0),

@@ -29,7 +29,7 @@ static const struct {
     {"mxfp4", 300},
     {"mxfp4_weights", 380},
     {"nvfp4", 470},
-    {"int8_token", 270},
+    {"int8_token", 200},
     {"cross_entropy", 490},
     {"qk_norm_rope", 390},
     {"kv_norm_rope_append", 370},

@@ -129,6 +129,28 @@ void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMVal
                  3 + (unsigned)rank + (blocks != NULL));
 }
 
+void nvptx_send_box(emitter *e, LLVMValueRef from, LLVMValueRef box, const LLVMValueRef *to,
+                    int rank) {
+  static const char *const places[] = {[2] = "$2, $3", [3] = "$2, $3, $4"};
+  char text[128];
+  snprintf(text, sizeof text,
+           "cp.async.bulk.tensor.%dd.global.shared::cta.bulk_group [$0, {%s}], [$1];", rank,
+           places[rank]);
+  LLVMValueRef args[2 + PLAN_BOX_RANK] = {LLVMBuildPtrToInt(e->builder, box, e->i64, ""),
+                                          nvptx_shared_address(e, from)};
+  memcpy(&args[2], to, (size_t)rank * sizeof *to);
+  nvptx_assemble(e, NVPTX_ORDERED, text, rank == 3 ? "l,r,r,r,r,~{memory}" : "l,r,r,r,~{memory}",
+                 NULL, args, 2 + (unsigned)rank);
+}
+
+void nvptx_end_sends(emitter *e) {
+  nvptx_assemble(e, NVPTX_ORDERED, "cp.async.bulk.commit_group;", "~{memory}", NULL, NULL, 0);
+}
+
+void nvptx_await_sent(emitter *e) {
+  nvptx_assemble(e, NVPTX_ORDERED, "cp.async.bulk.wait_group.read 0;", "~{memory}", NULL, NULL, 0);
+}
+
 /* ---- clusters ---- */
 
 LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank) {

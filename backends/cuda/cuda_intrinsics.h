@@ -53,6 +53,10 @@ void nvptx_end_copies(emitter *e);
 void nvptx_await_copies(emitter *e, int groups);
 void nvptx_expect_boxes(emitter *e, LLVMValueRef barrier, LLVMValueRef bytes);
 void nvptx_fetch_map(emitter *e, LLVMValueRef box);
+void nvptx_send_box(emitter *e, LLVMValueRef from, LLVMValueRef box, const LLVMValueRef *to,
+                    int rank);
+void nvptx_end_sends(emitter *e);
+void nvptx_await_sent(emitter *e);
 void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
                     int rank, LLVMValueRef barrier, LLVMValueRef blocks);
 LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);

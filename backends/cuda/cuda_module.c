@@ -241,7 +241,8 @@ static llrt_status encode_map(const cuda_driver *driver, const plan_box *box, un
     one[d] = 1;
     if (extent[d] == 0) return LLRT_OK;
     if (d == 0) continue;
-    stride[d - 1] = extent[d] == 1 ? 16 : number_of(&box->stride[d - 1], args) << box->bytes;
+    stride[d - 1] =
+        extent[d] == 1 ? 16 : number_of(&box->stride[d - 1], args) >> box->packed << box->bytes;
     lines &= extent[d] == 1 || stride[d - 1] % LINE_BYTES == 0;
   }
   return CUDA_CALL(driver, cuTensorMapEncodeTiled, map, CUDA_TENSOR_MAP_U8 + box->bytes, rank,

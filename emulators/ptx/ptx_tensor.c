@@ -129,6 +129,78 @@ static bool run_copy_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
   return true;
 }
 
+/* The same row from shared memory to where the tensor has it; what is outside is left out. */
+static bool send_row(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane,
+                     const ptx_tensor_map *map, const int64_t to[3], uint64_t from, uint32_t at) {
+  for (int d = 1; d < 3; d++)
+    if (to[d] < 0 || to[d] >= (int64_t)map->extent[d]) return true;
+  const uint64_t row =
+      map->address + (uint64_t)to[1] * map->stride[0] + (uint64_t)to[2] * map->stride[1];
+  for (uint32_t piece = 0; piece < (uint32_t)map->box[0] << map->log2_bytes;
+       piece += 1 << PIECE_BITS) {
+    int64_t first = to[0] + (piece >> map->log2_bytes), n = (1 << PIECE_BITS) >> map->log2_bytes;
+    uint32_t place = at + piece;
+    if (first < 0 || first >= (int64_t)map->extent[0]) continue;
+    if (n > (int64_t)map->extent[0] - first) n = (int64_t)map->extent[0] - first;
+    place ^= (place >> SOURCE_BIT & ((1u << map->swizzle) - 1)) << PIECE_BITS;
+    for (int64_t i = 0; i < n; i++) {
+      const int size = 1 << map->log2_bytes;
+      const uint64_t address = row + ((uint64_t)(first + i) << map->log2_bytes);
+      uint8_t *bits, *shadow;
+      const uint8_t *source =
+          ptx_locate(run, warp, op, lane, PTX_SHARED, from + place + (uint64_t)i * (uint64_t)size,
+                     size, false, &bits);
+      uint8_t *target =
+          source ? ptx_locate(run, warp, op, lane, PTX_GLOBAL, address, size, true, &shadow) : NULL;
+      if (!target) return false;
+      for (int b = 0; b < size; b++)
+        if (bits[b])
+          return ptx_fault_at(run, warp, op, lane, address, EMU_UNDEFINED,
+                              "bits 0x%x of what is stored are undefined", bits[b]);
+      memcpy(target, source, (size_t)size);
+      memset(shadow, 0, (size_t)size);
+    }
+  }
+  return true;
+}
+
+static bool send_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t map_address,
+                     uint64_t from) {
+  ptx_tensor_map map;
+  int64_t to[3] = {0};
+  const int rank = op->operand[0].count - 1;
+  if (!read_map(run, warp, op, lane, map_address, &map)) return false;
+  if (map.rank != rank || map.box[2] != 1 || op->choice[0] != rank - 1)
+    return ptx_fault_at(run, warp, op, lane, map_address, EMU_UNKNOWN,
+                        "%d coordinates of a tensor of %d dimensions", rank, map.rank);
+  if ((from & ~PTX_SHARED_WINDOW) % (map.swizzle ? 1u << (SOURCE_BIT + map.swizzle) : 128) != 0)
+    return ptx_fault_at(run, warp, op, lane, from, EMU_MISALIGNED,
+                        "a box of which 2^%d pieces are permuted", map.swizzle);
+  for (int d = 0; d < rank; d++) to[d] = (int32_t)warp->value[ptx_reg(op, 0, 1 + d)][lane];
+  const uint32_t row = (uint32_t)map.box[0] << map.log2_bytes;
+  for (uint32_t i = 0; i < map.box[1]; i++, to[1]++)
+    if (!send_row(run, warp, op, lane, &map, to, from & ~PTX_SHARED_WINDOW, i * row)) return false;
+  run->counters.global_stores++;
+  return true;
+}
+
+/* At once: nothing tells when the device does it, but that it has been read behind a wait. */
+static bool run_send_box(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  ptx_lanes map, from;
+  if (!ptx_addresses(run, warp, op, 0, mask, map) || !ptx_addresses(run, warp, op, 1, mask, from))
+    return false;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    int lane = __builtin_ctz(rest);
+    if (!send_box(run, warp, op, lane, map[lane], from[lane])) return false;
+  }
+  return true;
+}
+
+static bool run_sent(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  (void)run, (void)warp, (void)op, (void)mask;
+  return true;
+}
+
 /* A line of memory is fetched, whatever lies in it: tensors without elements have no map, and a
  * kernel copies nothing of them. */
 static bool run_fetch_map(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
@@ -143,9 +215,13 @@ static bool run_fetch_map(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32
 
 #define ROW(syntax, operands, execute, class) {syntax, operands, execute, NULL, NULL, class, 0}
 
-const ptx_form ptx_tensor_forms[] = {ROW("cp async bulk tensor 2d|3d shared::cta|shared::cluster "
-                                         "global ?tile mbarrier::complete_tx::bytes "
-                                         "?multicast::cluster",
-                                         "mbm?s", run_copy_box, PTX_MEMORY),
-                                     ROW("prefetch tensormap", "m", run_fetch_map, PTX_MEMORY),
-                                     {0}};
+const ptx_form ptx_tensor_forms[] = {
+    ROW("cp async bulk tensor 2d|3d shared::cta|shared::cluster "
+        "global ?tile mbarrier::complete_tx::bytes "
+        "?multicast::cluster",
+        "mbm?s", run_copy_box, PTX_MEMORY),
+    ROW("cp async bulk tensor 2d|3d global shared::cta bulk_group", "bm", run_send_box, PTX_MEMORY),
+    ROW("cp async bulk commit_group", "", run_sent, PTX_MEMORY),
+    ROW("cp async bulk wait_group ?read", "i", run_sent, PTX_MEMORY),
+    ROW("prefetch tensormap", "m", run_fetch_map, PTX_MEMORY),
+    {0}};

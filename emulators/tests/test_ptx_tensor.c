@@ -104,6 +104,51 @@ Test(ptx_tensor, planes) {
   }
 }
 
+/* Each thread has twice 8 bytes of a box, which goes to column 8, row 3 of the input; then it reads
+ * 8 of 24 bytes of that. */
+#define STORED \
+  "st.shared.u64 [%r6+1024], %d4; add.s64 %d4, %d4, 144117387132666368; " \
+  "st.shared.u64 [%r6+2048], %d4; "
+#define SEND(stored) \
+  "mov.u32 %r5, tile; shl.b32 %r6, %r9, 3; add.s32 %r6, %r6, %r5; setp.eq.u32 %p4, %r9, 0; " \
+  "mov.b64 %d5, map; cvta.param.u64 %d6, %d5; cvt.u64.u32 %d4, %r9; shl.b64 %d4, %d4, 2; " \
+  "add.s64 %d4, %d4, 32768; mul.lo.s64 %d4, %d4, 281479271743489; " \
+  "add.s64 %d4, %d4, 844433520132096; " stored \
+  "fence.proxy.async.shared::cta; bar.sync 0; mov.b32 %r10, 8; mov.b32 %r11, 3; " \
+  "add.s32 %r7, %r5, 1024; @%p4 cp.async.bulk.tensor.2d.global.shared::cta.bulk_group " \
+  "[%d6, {%r10, %r11}], [%r7]; @%p4 cp.async.bulk.commit_group; " \
+  "@%p4 cp.async.bulk.wait_group.read 0; @%p4 cp.async.bulk.wait_group 0; bar.sync 0; " \
+  "ld.global.u64 %d0, [%d30];"
+
+/* An element of the input behind that. */
+static uint16_t sent(int64_t at, int swizzle) {
+  const int64_t row = at / (STRIDE / 2) - 3, column = at % (STRIDE / 2) - 8;
+  if (row < 0 || row + 3 >= ROWS || column < 0 || column >= 64 || column + 8 >= COLUMNS)
+    return (uint16_t)(1 + at);
+  int64_t place = row * 128 + column * 2;
+  place ^= (place >> 7 & ((1 << swizzle) - 1)) << 4;
+  return (uint16_t)(0x8000 + place / 2);
+}
+
+Test(ptx_tensor, sends) {
+  static ptx_result result;
+  static uint64_t in[128][3];
+  uint16_t *elements = (uint16_t *)in;
+  for (size_t i = 0; i < sizeof in / 2; i++) elements[i] = (uint16_t)(1 + i);
+  for (int swizzle = 0; swizzle <= 3; swizzle += 3) {
+    ptx_tensor_map map = MAP;
+    map.swizzle = (uint8_t)swizzle;
+    ptx_program program = {.body = SEND(STORED), .threads = 128, .map = &map};
+    ptx_program_run(&program, (const uint64_t(*)[3])in, &result);
+    cr_assert(result.done, "%s (%s)", result.fault.message, result.fault.instruction);
+    for (int t = 0; t < 128; t++) {
+      uint64_t wanted = 0;
+      for (int i = 0; i < 4; i++) wanted |= (uint64_t)sent(12 * t + i, swizzle) << (16 * i);
+      cr_expect_eq(result.out[t], wanted, "swizzle %d, thread %d", swizzle, t);
+    }
+  }
+}
+
 Test(ptx_tensor, faults) {
   static const ptx_tensor_map good = {.magic = PTX_TENSOR_MAP_MAGIC,
                                       .rank = 2,
@@ -124,6 +169,8 @@ Test(ptx_tensor, faults) {
     const ptx_tensor_map *map;
     emu_fault_kind kind;
   } rows[] = {
+      {"nothing is stored to be sent", SEND(""), &good, EMU_UNDEFINED},
+      {"a row that is not there is sent", SEND(STORED), &long_rows, EMU_OUT_OF_RANGE},
       {"no wait", COPY("0", "0", "1024", "%d6") READ, &good, EMU_RACE},
       {"a plane of a plane", COPY_OF("3d", "{%r10, %r11, %r11}", "0", "0", "1024", "%d6") WAIT READ,
        &good, EMU_UNKNOWN},

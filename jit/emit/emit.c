@@ -87,6 +87,8 @@ static void make_steps(emitter *e, int first, int n) {
     case PLAN_FILLED: emit_filled_step(e); break;
     case PLAN_SETTLE: emit_settle_step(e, i); break;
     case PLAN_RELEASE: emit_release_step(e, step); break;
+    case PLAN_SEND: emit_send_step(e, step); break;
+    case PLAN_SENT: emit_sent_step(e); break;
     case PLAN_MULTIPLIED: emit_multiplied_step(e, step); break;
     case PLAN_PUBLISH: emit_publish_step(e, step); break;
     case PLAN_PEEK: emit_peek_step(e, step); break;
@@ -173,6 +175,7 @@ static void emit_function(emitter *e) {
   emit_begin_streams(e);
   emit_steps(e, 0, kernel->n_steps);
   if (kernel->launch.rounds > 0) emit_close_rounds(e, &e->rounds);
+  if (plan_sends(kernel)) emit_await_sent(e); /* the block's memory is read until then */
   if (plan_fetches_together(kernel)) e->ops->barrier(e, false); /* others tell its barriers */
   emit_close_guard(e, behind);
   e->ops->end(e);

@@ -336,6 +336,8 @@ static llrt_status run_step(interpreter *in, int at) {
   case PLAN_LANDED: interpret_landed(in); return LLRT_OK;
   case PLAN_FILLED: interpret_filled(in); return LLRT_OK;
   case PLAN_RELEASE: return interpret_release(in, step);
+  case PLAN_SEND: in->phase++; return interpret_send(in, step);
+  case PLAN_SENT: in->phase++; return LLRT_OK;
   case PLAN_OPAQUE: interpreter_copy(in, step->in, step->out); return LLRT_OK;
   case PLAN_FILL: interpret_fill(in, step); return LLRT_OK;
   case PLAN_JOIN: interpret_combine(in, step); return LLRT_OK;

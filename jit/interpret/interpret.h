@@ -111,6 +111,7 @@ llrt_status interpret_global(interpreter *in, const plan_step *step, int value, 
 llrt_status interpret_collect(interpreter *in, int at);
 llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, bool load);
 llrt_status interpret_copy(interpreter *in, const plan_step *step);
+llrt_status interpret_send(interpreter *in, const plan_step *step);
 void interpret_await(interpreter *in, const plan_step *step);
 llrt_status interpret_exchange(interpreter *in, const plan_step *step, bool across_lanes);
 llrt_status interpret_gather(interpreter *in, const plan_step *step);

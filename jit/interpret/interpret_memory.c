@@ -492,6 +492,30 @@ llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, 
   return LLRT_OK;
 }
 
+/* The device reads what threads have stored, as a thread of no warp would. */
+llrt_status interpret_send(interpreter *in, const plan_step *step) {
+  const plan_buffer *buffer = &in->kernel->buffer[step->buffer];
+  llrt_layout offset_of;
+  plan_padding padding;
+  plan_padding_find(in->kernel, &padding);
+  LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
+  for (int64_t at = 0; at < interpreter_size(in->kernel, step->in); at++) {
+    element_place place;
+    uint64_t tile = interpreter_kernel_tile(in, step->in, at);
+    if (plan_padding_has(&padding, tile)) continue;
+    LLRT_TRY(place_element(in, step, tile, &place));
+    uint64_t offset = llrt_layout_apply_flat(&offset_of, interpreter_tile(in, step->in, at));
+    offset = offset * buffer->bits / 4 + (uint64_t)buffer->offset * 2;
+    if (in->written[offset] >= in->phase)
+      return llrt_error(LLRT_INTERNAL,
+                        "shared offset %llu is sent without a barrier behind its store",
+                        (unsigned long long)offset);
+    in->read[offset] = in->phase;
+    if (place.array) move_element(&place, buffer->bits, &in->shared[offset], false);
+  }
+  return LLRT_OK;
+}
+
 /* ---- copies under way ---- */
 
 llrt_status interpret_copy(interpreter *in, const plan_step *step) {

@@ -24,10 +24,10 @@ HAS_SIZE(plan_range, 184);
 HAS_SIZE(plan_walk, 296);
 HAS_SIZE(plan_view, 68);
 HAS_SIZE(plan_box, 104);
-_Static_assert(offsetof(plan_kernel, digit) - offsetof(plan_kernel, n_tensors) == 376,
+_Static_assert(offsetof(plan_kernel, digit) - offsetof(plan_kernel, n_tensors) == 384,
                "a new field of plan_kernel goes into the dump");
 _Static_assert(sizeof(plan_launch) - offsetof(plan_launch, block_elements) - sizeof(plan_pace) ==
-                   1032, /* costs are no part of a plan */
+                   1344, /* costs are no part of a plan */
                "a new field of plan_launch goes into the dump");
 
 static void put_number(llrt_text *out, const char *name, int64_t number) {
@@ -231,7 +231,7 @@ static void put_value(llrt_text *out, const plan_value *x) {
 }
 
 static void put_buffer(llrt_text *out, const plan_buffer *x) {
-  NUMBER(bytes) NUMBER(offset) NUMBER(slots) NUMBER(iterations) NUMBER(bits)
+  NUMBER(bytes) NUMBER(offset) NUMBER(slots) NUMBER(iterations) NUMBER(bits) NUMBER(window)
   put_layout(out, "layout", &x->layout);
 }
 
@@ -322,7 +322,7 @@ static void put_boxes(llrt_text *out, const plan_launch *launch) {
   for (int i = 0; i < launch->n_boxes; i++) {
     const plan_box *x = &launch->box[i];
     begin(out, "box", i);
-    NUMBER(bytes) NUMBER(swizzle) NUMBER(rest) NUMBER(parts) NUMBER(among)
+    NUMBER(bytes) NUMBER(runs) NUMBER(packed) NUMBER(swizzle) NUMBER(rest) NUMBER(parts) NUMBER(among)
     PLAN_NUMBER(address)
     for (int d = 0; d < plan_box_rank(x); d++) {
       ITEM(size, d)

@@ -202,6 +202,12 @@ typedef struct emit_target_ops {
    * NULL: to the block's own. By one thread. */
   void (*copy_box)(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
                    int rank, LLVMValueRef barrier, LLVMValueRef blocks);
+  /* Begins to store a box from shared memory, in the thread's open group. By one thread. */
+  void (*send_box)(emitter *e, LLVMValueRef from, LLVMValueRef box, const LLVMValueRef *to,
+                   int rank);
+  /* Ends that group; awaits that of all groups shared memory has been read. */
+  void (*end_sends)(emitter *e);
+  void (*await_sent)(emitter *e);
 } emit_target_ops;
 
 #endif

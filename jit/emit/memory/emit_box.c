@@ -30,6 +30,26 @@ static LLVMValueRef first_position(emitter *e, const plan_value *value, int axis
   return LLVMBuildTrunc(e->builder, position, e->i32, "");
 }
 
+/* Where the turn's box of runs begins. */
+static void first_of_runs(emitter *e, const plan_step *step, LLVMValueRef first[PLAN_BOX_RANK]) {
+  const plan_box *box = &e->kernel->launch.box[step->box - 1];
+  const plan_buffer *buffer = &e->kernel->buffer[step->buffer];
+  LLVMValueRef lane = e->lane, warp = e->warp;
+  plan_value whole;
+  plan_value_spread(e->kernel, &e->kernel->value[step->in], &whole);
+  first[0] = emit_place_in_run(e, step);
+  first[0] = LLVMBuildAnd(e->builder, first[0], emit_i32(e, ~(int64_t)buffer->window), "");
+  first[0] = LLVMBuildLShr(e->builder, first[0], emit_i32(e, box->packed), "");
+  e->lane = emit_i32(e, 0);
+  e->warp = e->rank ? e->rank : e->lane;
+  for (int d = 1; d < plan_box_rank(box); d++) {
+    const int digit = e->kernel->box_axis[step->box - 1][d];
+    first[d] = emit_resize(e, emit_digit_position(e, &whole, digit, 0), e->i32);
+  }
+  e->lane = lane;
+  e->warp = warp;
+}
+
 /* The block's number in its cluster. */
 static LLVMValueRef own_number(emitter *e) {
   const int warps = e->kernel->warp_bits - e->kernel->cluster_bits;
@@ -88,7 +108,9 @@ void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier) {
                blocks = blocks_of(e, box);
   plan_value whole;
   plan_value_spread(e->kernel, &e->kernel->value[step->in], &whole);
-  for (int d = 0; d < plan_box_rank(box); d++) first[d] = first_position(e, &whole, axis[d]);
+  if (box->runs) first_of_runs(e, step, first);
+  for (int d = 0; d < plan_box_rank(box) && !box->runs; d++)
+    first[d] = first_position(e, &whole, axis[d]);
   if (box->parts) {
     LLVMValueRef behind = own_part(e, box, &first[1]);
     start = LLVMBuildGEP2(e->builder, e->i8, start, &behind, 1, "");
@@ -109,13 +131,58 @@ LLVMValueRef emit_box_bytes(emitter *e, int at) {
   for (int i = 1; i <= step->body; i++) {
     if (!step[i].box) continue;
     const plan_box *box = &e->kernel->launch.box[step[i].box - 1];
-    plan_value whole;
-    plan_value_spread(e->kernel, &e->kernel->value[step[i].in], &whole);
-    LLVMValueRef first = first_position(e, &whole, e->kernel->box_axis[step[i].box - 1][1]);
     LLVMValueRef row =
         emit_i32(e, plan_box_count(e->kernel, &step[i]) * (box->size[0] << box->bytes));
-    LLVMValueRef rows = bring_rows(e, step[i].box - 1, first).rows;
+    LLVMValueRef rows = emit_i32(e, plan_box_rows(box));
+    if (box->rest) {
+      plan_value whole;
+      plan_value_spread(e->kernel, &e->kernel->value[step[i].in], &whole);
+      LLVMValueRef first = first_position(e, &whole, e->kernel->box_axis[step[i].box - 1][1]);
+      rows = bring_rows(e, step[i].box - 1, first).rows;
+    }
     bytes = emit_add(e, bytes, LLVMBuildMul(e->builder, rows, row, ""));
   }
   return bytes;
+}
+
+/* ---- the other way ---- */
+
+/* i1: whether the thread is the block's first. */
+static LLVMValueRef is_first_thread(emitter *e) {
+  return LLVMBuildICmp(e->builder, LLVMIntEQ, LLVMBuildOr(e->builder, e->block_warp, e->lane, ""),
+                       emit_i32(e, 0), "");
+}
+
+void emit_send_step(emitter *e, const plan_step *step) {
+  const plan_box *box = &e->kernel->launch.box[step->box - 1];
+  LLVMValueRef first[PLAN_BOX_RANK] = {NULL};
+  plan_value whole;
+  plan_value_spread(e->kernel, &e->kernel->value[step->in], &whole);
+  e->ops->proxy_fence(e);
+  e->ops->barrier(e, true);
+  LLVMBasicBlockRef next = emit_open_guard(e, is_first_thread(e));
+  for (int d = 0; d < plan_box_rank(box); d++)
+    first[d] = first_position(e, &whole, e->kernel->box_axis[step->box - 1][d]);
+  for (int i = 0; i < plan_box_count(e->kernel, step); i++) {
+    LLVMValueRef offset = emit_i32(e, i * plan_box_pitch(box)), to[PLAN_BOX_RANK];
+    memcpy(to, first, sizeof to);
+    to[0] = LLVMBuildAdd(e->builder, first[0], emit_i32(e, i * box->size[0]), "");
+    LLVMValueRef from = LLVMBuildGEP2(e->builder, e->i8, e->shared[step->buffer], &offset, 1, "");
+    e->ops->send_box(e, from, e->boxes[step->box - 1], to, plan_box_rank(box));
+  }
+  e->ops->end_sends(e);
+  emit_close_guard(e, next);
+  e->ops->meet_warp(e);
+}
+
+void emit_await_sent(emitter *e) {
+  LLVMBasicBlockRef next = emit_open_guard(e, is_first_thread(e));
+  e->ops->await_sent(e);
+  emit_close_guard(e, next);
+  e->ops->meet_warp(e);
+}
+
+void emit_sent_step(emitter *e) {
+  emit_await_sent(e);
+  e->ops->barrier(e, true);
 }

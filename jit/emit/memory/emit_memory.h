@@ -23,6 +23,10 @@ LLVMValueRef emit_pieces_before(emitter *e, const plan_step *step);
 /* Experts' rows that an index gathers are the same in every turn of a walk: reads, before the walk,
  * what says which the copies of body `at` take (emit_keep_values). */
 void emit_keep_rows_of_copies(emitter *e, int at);
+/* PLAN_SEND, PLAN_SENT; the wait of the latter alone. */
+void emit_send_step(emitter *e, const plan_step *step);
+void emit_sent_step(emitter *e);
+void emit_await_sent(emitter *e);
 /* emit_box.c: the copies of a step by tensor maps, which tell `barrier` as they arrive. */
 void emit_box_copy(emitter *e, const plan_step *step, LLVMValueRef barrier);
 /* How many bytes such copies of a PLAN_PRODUCE, step `at`, bring. */

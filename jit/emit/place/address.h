@@ -24,6 +24,9 @@ void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_pla
  * buffer begins. */
 LLVMValueRef emit_turn_number(const emitter *e);
 LLVMValueRef emit_slot_pointer(emitter *e, int buffer);
+/* The place in its run (jit/plan/facts/runs.h) of the first element that the step's box brings of
+ * this turn; i32. */
+LLVMValueRef emit_place_in_run(emitter *e, const plan_step *copy);
 
 /* The position of digit i at tile coordinate `tile` XOR what the thread adds; i64. */
 LLVMValueRef emit_position(emitter *e, const plan_value *value, int i, uint64_t tile);

@@ -13,6 +13,8 @@
 #include "jit/plan/facts/access.h"
 #include "jit/plan/facts/following.h"
 #include "jit/plan/facts/index_eval.h"
+#include "jit/plan/facts/runs.h"
+#include "jit/plan/facts/value.h"
 #include "layout/f2.h"
 
 #include <string.h>
@@ -162,10 +164,42 @@ LLVMValueRef emit_slot_pointer(emitter *e, int buffer) {
   return LLVMBuildGEP2(e->builder, e->i8, e->shared[buffer], &slot, 1, "");
 }
 
+LLVMValueRef emit_place_in_run(emitter *e, const plan_step *copy) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef lane = e->lane, warp = e->warp, place = emit_i32(e, 0);
+  plan_value whole;
+  plan_value_spread(kernel, &kernel->value[copy->in], &whole);
+  e->lane = emit_i32(e, 0);
+  e->warp = e->rank ? e->rank : e->lane;
+  for (int i = 0; i < kernel->n_digits; i++) {
+    const uint64_t *column =
+        &kernel->column[copy->tensor][llrt_layout_out_shift(&kernel->space, i)];
+    if (kernel->digit[i].rest || kernel->digit[i].side[copy->tensor].kind != PLAN_COLUMNS) continue;
+    LLVMValueRef position = emit_resize(e, emit_digit_position(e, &whole, i, 0), e->i32);
+    position = emit_linear(e, position, column, kernel->digit[i].bits);
+    place = LLVMBuildXor(e->builder, place, position, "");
+  }
+  e->lane = lane;
+  e->warp = warp;
+  return place;
+}
+
+/* Where the turn's part of a slot begins that a box of runs has filled. */
+static LLVMValueRef part_pointer(emitter *e, int buffer) {
+  const plan_buffer *ring = &e->kernel->buffer[buffer];
+  LLVMValueRef start = emit_slot_pointer(e, buffer);
+  if (!ring->window) return start;
+  LLVMValueRef at = emit_place_in_run(e, plan_box_step(e->kernel, buffer));
+  at = LLVMBuildAnd(e->builder, at, emit_i32(e, ring->window), "");
+  at = LLVMBuildMul(e->builder, at, emit_i32(e, ring->bits), "");
+  at = LLVMBuildLShr(e->builder, at, emit_i32(e, 3), "");
+  return LLVMBuildGEP2(e->builder, e->i8, start, &at, 1, "");
+}
+
 void emit_place_buffer(emitter *e, const plan_value *value, int buffer, emit_place *place) {
   uint64_t of_tile[LLRT_MAX_BITS];
   *place = (emit_place){
-      .value = value, .bits = value->bits, .tensor = -1, .base = emit_slot_pointer(e, buffer)};
+      .value = value, .bits = value->bits, .tensor = -1, .base = part_pointer(e, buffer)};
   plan_address_of_buffer(e->kernel, buffer, &place->map);
   byte_columns(place, of_tile);
   place->moving = emit_moving_bits(e, value, of_tile, NULL);

@@ -144,7 +144,10 @@ static void print_copy(const plan_kernel *kernel, const plan_step *step, llrt_te
                 step->buffer, buffer->slots, buffer->bytes);
   if (step->box) {
     const plan_box *box = &kernel->launch.box[step->box - 1];
-    llrt_text_add(text, "by boxes of %d x %d elements", box->size[1], box->size[0]);
+    if (box->runs)
+      llrt_text_add(text, "by boxes of %d runs of %d bytes", box->size[1],
+                    box->size[0] << box->bytes);
+    else llrt_text_add(text, "by boxes of %d x %d elements", box->size[1], box->size[0]);
     if (box->rest) llrt_text_add(text, ", at the end of what is left");
     if (box->parts) llrt_text_add(text, ", each to %d blocks", 1 << box->parts);
     return;
@@ -303,6 +306,13 @@ static void print_product(const plan_kernel *kernel, const plan_step *step, llrt
     llrt_text_add(text, "await the turn's boxes, which begin %d turns early", step->turns);
     break;
   case PLAN_FILLED: llrt_text_add(text, "await the turn's slots to be filled"); break;
+  case PLAN_SEND:
+    llrt_text_add(text, "send shared buffer %d to %s by boxes of %d x %d elements", step->buffer,
+                  step->tensor == PLAN_DESTINATION ? "destination" : "a tensor",
+                  kernel->launch.box[step->box - 1].size[1],
+                  kernel->launch.box[step->box - 1].size[0]);
+    break;
+  case PLAN_SENT: llrt_text_add(text, "await that what was sent has been read"); break;
   case PLAN_RELEASE: llrt_text_add(text, "free the slots of %d turns before", step->turns); break;
   case PLAN_SETTLE:
     llrt_text_add(text,

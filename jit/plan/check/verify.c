@@ -357,6 +357,8 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
   case PLAN_SETTLE: return plan_verify_settle(kernel, at);
   case PLAN_FILLED: CHECK(kernel->producers > 0, "step %d: no producers", at); return LLRT_OK;
   case PLAN_RELEASE: return plan_verify_release(kernel, at);
+  case PLAN_SEND: return plan_verify_send(kernel, at);
+  case PLAN_SENT: CHECK(kernel->producers > 0, "step %d: no roles", at); return LLRT_OK;
   case PLAN_MULTIPLIED:
     CHECK(step->turns >= 0, "step %d: %d groups", at, step->turns);
     return step->turns ? LLRT_OK : check_same(kernel, at, step->in, step->out);

@@ -23,6 +23,8 @@ llrt_status plan_verify_lazy(const plan_kernel *kernel, int at);    /* a step th
 llrt_status plan_verify_produce(const plan_kernel *kernel, int at);
 llrt_status plan_verify_release(const plan_kernel *kernel, int at); /* PRODUCE, with LANDED */
 llrt_status plan_verify_combining(const plan_kernel *kernel, int at);
+/* PLAN_SEND. */
+llrt_status plan_verify_send(const plan_kernel *kernel, int at);
 llrt_status plan_verify_box(const plan_kernel *kernel, int at); /* COPY of a box */
 llrt_status plan_verify_dot(const plan_kernel *kernel, int at);
 llrt_status plan_verify_settle(const plan_kernel *kernel, int at);

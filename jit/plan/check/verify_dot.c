@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "jit/plan/facts/access.h"
 #include "jit/plan/facts/box.h"
+#include "jit/plan/facts/runs.h"
 #include "jit/plan/facts/buffer_use.h"
 #include "jit/plan/facts/dot_tiling.h"
 #include "jit/plan/facts/thread_registers.h"
@@ -91,7 +92,7 @@ llrt_status plan_verify_rounds(const plan_kernel *kernel) {
   for (; at < kernel->n_steps; at++) {
     const plan_step *step = &kernel->step[at];
     bool stores = step->kind == PLAN_SHARED_STORE;
-    met |= step->kind == PLAN_BARRIER;
+    met |= step->kind == PLAN_BARRIER || step->kind == PLAN_SENT;
     CHECK(!stores || met, "step %d: a store before what the round before has loaded", at);
     CHECK(!stores || kernel->buffer[step->buffer].offset >= rings,
           "step %d: a store to what producers fill", at);
@@ -156,10 +157,33 @@ static bool has_peers(const plan_kernel *kernel, const plan_step *step) {
   return plan_box_peers(box) == same;
 }
 
-llrt_status plan_verify_box(const plan_kernel *kernel, int at) {
+/* A box of runs: what a turn wants lies in the slot as in memory, and nothing else moves the
+ * tensor's address. */
+static llrt_status verify_runs(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
-  CHECK(step->box <= kernel->launch.n_boxes && step->masked && kernel->producers > 0,
-        "step %d: box %d", at, step->box);
+  const plan_box *box = &kernel->launch.box[step->box - 1];
+  const plan_buffer *buffer = &kernel->buffer[step->buffer];
+  plan_runs runs;
+  plan_run_slot slot;
+  CHECK(plan_runs_of(kernel, step->tensor, &runs) &&
+            plan_run_slot_of(kernel, step->tensor, &kernel->value[step->in], buffer, &slot) &&
+            slot.window == buffer->window &&
+            plan_is_number(&box->extent[0], 1ll << (runs.bits - box->packed)),
+        "step %d: a slot is not runs of memory", at);
+  CHECK(box->address.arg == step->tensor && box->size[0] == 1 << (slot.width - box->packed) &&
+            box->size[1] == 1 << slot.rows && plan_box_rank(box) == 1 + runs.n &&
+            box->size[0] <= 256 && box->size[1] <= 256 && !box->rest && !box->parts &&
+            !box->swizzle && 8 << box->bytes == kernel->tensor_bits[step->tensor] << box->packed,
+        "step %d: a box is not what the buffer holds", at);
+  for (int i = 0; i < runs.n; i++)
+    CHECK(kernel->box_axis[step->box - 1][1 + i] == runs.digit[i] &&
+              plan_same_number(&box->stride[i], &runs.stride[i]),
+          "step %d: dimension %d of a box", at, 1 + i);
+  return LLRT_OK;
+}
+
+static llrt_status verify_rows(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
   const plan_box *box = &kernel->launch.box[step->box - 1];
   const int8_t *axis = kernel->box_axis[step->box - 1];
   int rank = plan_box_rank(box);
@@ -184,4 +208,28 @@ llrt_status plan_verify_box(const plan_kernel *kernel, int at) {
     CHECK(plan_box_keeps(kernel, step->tensor, box, axis, &kernel->bound[i]),
           "step %d: bound %d is not that of a box", at, i);
   return LLRT_OK;
+}
+
+llrt_status plan_verify_box(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(step->box <= kernel->launch.n_boxes && step->masked && kernel->producers > 0,
+        "step %d: box %d", at, step->box);
+  return kernel->launch.box[step->box - 1].runs ? verify_runs(kernel, at) : verify_rows(kernel, at);
+}
+
+/* Of a whole buffer that is no ring, which a store before it has filled. */
+llrt_status plan_verify_send(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  CHECK(step->box > 0 && step->box <= kernel->launch.n_boxes && kernel->producers > 0 &&
+            step->masked && kernel->cluster_bits == 0 && step->tensor < kernel->n_tensors &&
+            step->buffer < kernel->n_buffers,
+        "step %d: box %d", at, step->box);
+  const plan_box *box = &kernel->launch.box[step->box - 1];
+  CHECK(!box->runs && !box->rest && !box->parts && kernel->buffer[step->buffer].slots == 0,
+        "step %d: what is sent is no box", at);
+  const plan_step *before = &kernel->step[at - 1];
+  CHECK(at > 1 && before->kind == PLAN_SHARED_STORE && before->buffer == step->buffer &&
+            kernel->step[at - 2].kind == PLAN_SENT,
+        "step %d: nothing is stored to be sent", at);
+  return verify_rows(kernel, at);
 }

@@ -246,6 +246,8 @@ llrt_status dot_ring_operand(dot_draft *x, int operand, int *value);
  * elements of a row at most. */
 llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy,
                          int most, bool *found);
+/* The same of D, whose rows lie along N. */
+llrt_status dot_plan_result_box(dot_draft *x, int tensor, int most, bool *found);
 
 /* ---- dot_warpgroup.c ---- */
 

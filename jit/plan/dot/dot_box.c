@@ -66,18 +66,17 @@ static bool fetch_together(const dot_draft *x, int dim, int row_bytes, plan_box 
   return true;
 }
 
-llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy,
-                         int most, bool *found) {
+/* Of a tensor whose rows lie along dims[0]. */
+static llrt_status plan_box_of(dot_draft *x, int tensor, const int dims[2], int most, bool *found) {
   plan_kernel *kernel = x->d.kernel;
   plan_launch *launch = &kernel->launch;
-  int first = x->job->desc.tensors[0].rank - 3, tensor = copy->tensor,
-      dims[2] = {DOT_DIM_K, operand ? DOT_DIM_N : DOT_DIM_M};
+  int first = x->job->desc.tensors[0].rank - 3;
   int element = bits_log2(kernel->tensor_bits[tensor]) - 3, n[2];
-  plan_box box = {.bytes = (uint8_t)element, .address = {.arg = tensor}};
+  plan_box box = {.bytes = element & 3, .address = {.arg = tensor}};
   *found = element >= 0 && launch->n_boxes < PLAN_MAX_BOXES;
   if (!*found) return LLRT_OK;
   for (int i = 0; i < 2 && *found; i++) {
-    int dim = dims[transposed ? 1 - i : i];
+    int dim = dims[i];
     n[i] = bits_count(x->bits[dim] & ~x->cluster);
     LLRT_TRY(add_dimension(x, tensor, i, first + dim, &box, found));
   }
@@ -90,11 +89,24 @@ llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_
   box.size[0] = (uint16_t)(1 << row);
   box.size[1] = (uint16_t)plan_unpadded_positions(kernel, axis[1], 1 << n[1]);
   box.size[2] = batch >= 0;
-  if (x->beside) *found = *found && fetch_together(x, dims[1], row + element, &box);
+  if (x->beside)
+    *found = *found && fetch_together(x, dims[dims[0] == DOT_DIM_K], row + element, &box);
   *found = *found && plan_is_of_axes(kernel, tensor, axis, plan_box_rank(&box)) &&
            keeps_bounds(kernel, tensor, &box, axis);
   if (!*found) return LLRT_OK;
   box.swizzle = (row + element - PIECE_BYTES) & 7;
   launch->box[launch->n_boxes++] = box;
   return LLRT_OK;
+}
+
+llrt_status dot_plan_box(dot_draft *x, int operand, bool transposed, const plan_step *copy,
+                         int most, bool *found) {
+  const int along = DOT_DIM_K, across = operand ? DOT_DIM_N : DOT_DIM_M;
+  const int dims[2] = {transposed ? across : along, transposed ? along : across};
+  return plan_box_of(x, copy->tensor, dims, most, found);
+}
+
+llrt_status dot_plan_result_box(dot_draft *x, int tensor, int most, bool *found) {
+  const int dims[2] = {DOT_DIM_N, DOT_DIM_M};
+  return plan_box_of(x, tensor, dims, most, found);
 }

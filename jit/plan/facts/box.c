@@ -118,6 +118,7 @@ int plan_box_pitch(const plan_box *box) {
 int plan_box_count(const plan_kernel *kernel, const plan_step *step) {
   const plan_box *box = &kernel->launch.box[step->box - 1];
   int count = plan_buffer_held(&kernel->buffer[step->buffer]) / plan_box_pitch(box);
+  if (box->runs) return count;
   int64_t own = plan_unpadded_positions(kernel, kernel->box_axis[step->box - 1][0],
                                         (int64_t)count * box->size[0]);
   return bits_min(count, (int)bits_ceil_div(own, box->size[0]));
@@ -152,6 +153,12 @@ bool plan_only_boxes(const plan_kernel *kernel) {
   bool only = at < kernel->n_steps;
   for (int i = at + 1; only && i <= at + kernel->step[at].body; i++) only = kernel->step[i].box > 0;
   return only;
+}
+
+bool plan_sends(const plan_kernel *kernel) {
+  bool sends = false;
+  for (int i = 0; i < kernel->n_steps; i++) sends |= kernel->step[i].kind == PLAN_SEND;
+  return sends;
 }
 
 bool plan_is_multiplied(const plan_kernel *kernel, int buffer) {

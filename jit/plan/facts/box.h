@@ -56,6 +56,9 @@ bool plan_cuts_boxes(const plan_kernel *kernel);
 /* Whether producers copy nothing but boxes. */
 bool plan_only_boxes(const plan_kernel *kernel);
 
+/* Whether the device stores what is in shared memory (PLAN_SEND). */
+bool plan_sends(const plan_kernel *kernel);
+
 /* Whether products read a buffer themselves. */
 bool plan_is_multiplied(const plan_kernel *kernel, int buffer);
 

@@ -64,7 +64,7 @@ typedef struct plan_number {
 
 #define PLAN_LINE_BYTES 128 /* of memory */
 
-#define PLAN_MAX_BOXES 2
+#define PLAN_MAX_BOXES 5
 #define PLAN_MAX_TENSOR_MAPS (2 * PLAN_MAX_BOXES)
 #define PLAN_BOX_RANK 3
 
@@ -72,9 +72,14 @@ typedef struct plan_number {
  * (NVIDIA: a tensor map, of which the launch makes one more kernel parameter). Elements of a row,
  * dimension 0, follow each other in memory. A box has one position of dimension 2, which there need
  * not be. What lies outside the tensor's extents is copied as zero. In shared memory the number of
- * each piece of 16 bytes in its row is XORed with address bits 7 .. 7 + swizzle - 1. */
+ * each piece of 16 bytes in its row is XORed with address bits 7 .. 7 + swizzle - 1.
+ *
+ * A box of runs: dimension 0 is memory itself, of which a tensor has a run for each position of
+ * dimensions 1 and 2 (jit/plan/facts/runs.h); its elements are 2^packed of the tensor's. */
 typedef struct plan_box {
-  uint8_t bytes;       /* log2 bytes of an element */
+  uint8_t bytes : 2;   /* log2 bytes of an element */
+  uint8_t runs : 1;    /* it is a box of runs */
+  uint8_t packed : 4;  /* runs: log2 elements of the tensor in one of the box; else 0 */
   uint8_t swizzle : 3; /* how many bits; a row has 16 bytes << swizzle */
   uint8_t rest : 1;    /* a last tile that lacks some of dimension 1 brings what it has by a box of
                           so many positions, of which the launch makes a map of its own: what it

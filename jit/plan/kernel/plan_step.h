@@ -32,7 +32,9 @@ typedef struct plan_value {
  * loaded. The highest of the repetition's bits may be those of a loop's iterations, each of which
  * has the buffer to itself. Buffers of a kernel that lie at the same place are parted by barriers.
  * A ring has several slots, one behind the other, of which a turn of the walk stores to and loads
- * from that of its number in the block's share. */
+ * from that of its number in the block's share.
+ * Boxes of runs may bring more of a run than a turn wants: the offset's `window` bits, which move
+ * nothing of the tile, are those of the turn's place in the run. */
 typedef struct plan_buffer {
   llrt_layout layout; /* offset, repetition, block -> tile */
   int32_t bytes;      /* of a slot */
@@ -40,6 +42,7 @@ typedef struct plan_buffer {
   uint8_t slots;      /* 0: it is no ring */
   uint8_t iterations; /* how many bits of repetition a loop numbers; the others are the steps' */
   uint8_t bits;       /* of an element */
+  uint8_t window;     /* a mask of the lowest offset bits */
 } plan_buffer;
 
 /* What a PLAN_MAP step does to each element; as llrt_map (include/llrt/map.h), resolved. */
@@ -215,12 +218,16 @@ typedef enum plan_step_kind {
    * along more than out. NUMBER: the code `number`, of a value that is reduced along all. POSITION:
    * the coordinate of axis `axis`. CAST: rounded to `through` on the way */
   PLAN_APPLY,
-  PLAN_CARRY /* in the body of a walk itself: out, which steps before it may use, is `in` in the
-                block's first turn, then `with` of the turn before */
+  PLAN_CARRY, /* in the body of a walk itself: out, which steps before it may use, is `in` in the
+                 block's first turn, then `with` of the turn before */
+  PLAN_SEND,  /* behind ROLES: a barrier of the block's own; then box `box` of tensor = what buffer
+                 has of value `in`, which nothing holds. Positions outside the tensor's extents are
+                 left out. The device reads the buffer while the block goes on */
+  PLAN_SENT   /* what was sent before has been read; a barrier of the block's own */
 } plan_step_kind;
 
 /* Numbers of kinds are less. A new one comes last: digests of plans have the numbers. */
-#define PLAN_STEP_KINDS (PLAN_CARRY + 1)
+#define PLAN_STEP_KINDS (PLAN_SENT + 1)
 
 /* How a shared step moves elements on NVIDIA (PTX ISA, "ldmatrix", "stmatrix"): each lane its own,
  * or a warp 8 x 8 matrices of 16 bits, of which lane i gives the address of row i. A lane's word of

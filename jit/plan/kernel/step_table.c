@@ -50,6 +50,8 @@ static const plan_step_row rows[PLAN_STEP_KINDS] = {
     [PLAN_LANDED] = {"landed", PLAN_OF_PRODUCTS, .cost = PLAN_FREE, .warps = true},
     [PLAN_FILLED] = {"filled", PLAN_OF_PRODUCTS, .cost = PLAN_FREE},
     [PLAN_RELEASE] = {"release", PLAN_OF_PRODUCTS, .cost = PLAN_FREE},
+    [PLAN_SEND] = {"send", PLAN_OF_PRODUCTS, .cost = PLAN_FREE, .warps = true},
+    [PLAN_SENT] = {"sent", PLAN_OF_PRODUCTS, .cost = PLAN_FREE, .warps = true},
     [PLAN_SETTLE] = {"settle", PLAN_OF_PRODUCTS, .cost = PLAN_FREE, .uses = IN, .owns = true},
 
     [PLAN_SCAN] = {"scan", PLAN_OF_COMBINING, .cost = PLAN_COUNTED, .uses = IN, .warps = true},

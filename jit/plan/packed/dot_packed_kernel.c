@@ -270,7 +270,10 @@ static llrt_status result_steps(packed *p, int sums) {
   plan_kernel *kernel = p->x.d.kernel;
   int tensor = p->job.tensor[LLRT_DOT_D];
   reduce_value value = {.op = LLRT_COMBINE_SUM, .type = LLRT_F32, .key = sums};
+  bool sent;
   if (kernel->deal.used) return dealt_results(p, sums);
+  LLRT_TRY(packed_send_results(p, sums, &sent));
+  if (sent) return LLRT_OK;
   LLRT_TRY(reduce_block(&p->x.d, &value, p->shape.m + p->shape.n, true));
   if (p->shape.m > FEW || dot_acts(p->x.job)) return dot_epilogue(&p->x, value.key);
   LLRT_TRY(dot_cast(&p->x, LLRT_F32, p->job.desc.tensors[tensor].dtype, &value.key));

@@ -6,6 +6,8 @@
  *   dot_packed_kernel.c    one kernel: its tile and steps
  *   dot_packed_value.c     who holds and who copies what
  *   dot_packed_operand.c   an operand's way from memory to the product: loads, copies, rings
+ *   dot_packed_runs.c      boxes of what lies in runs of memory
+ *   dot_packed_send.c      results that the device stores by boxes
  *
  * The storages themselves are in types/dot_packed.c. *Rows* are those of A, the activations; *W*
  * are the weights, operand B. Functions return UNSUPPORTED for a shape that the operands or the
@@ -76,6 +78,7 @@ typedef struct packed {
                          multiplied by as much */
   int instruction;    /* number of the row in jit/plan/types/dot_instruction.c */
   packed_shape shape;
+  bool runs;      /* boxes bring all operands: W, its scales and zero points by runs of memory */
   int first_n;    /* the lowest tile bit of N; bits of M are below it */
   int first_k;    /* the lowest tile bit of the positions of K that a warp takes in a turn */
   int first_warp; /* the lowest tile bit that warps along K number */
@@ -112,6 +115,23 @@ llrt_status packed_copied(const packed *p, int operand, int access, bool lines, 
  * `value` says. */
 llrt_status packed_rows_buffer(const packed *p, const plan_value *value, int slots,
                                plan_buffer *buffer);
+
+/* *buffer: results of 16 bits as boxes store them from there. */
+llrt_status packed_results_buffer(const packed *p, const plan_value *value, plan_buffer *buffer);
+
+/* ---- dot_packed_send.c ---- */
+
+/* Appends the steps by which the device stores sums, value number `sums`, to D, while the block
+ * multiplies the next tile's operands. *sent: they were; nothing is appended where D does not lie
+ * so, or shared memory has no room beside the rings. */
+llrt_status packed_send_results(packed *p, int sums, bool *sent);
+
+/* ---- dot_packed_runs.c ---- */
+
+/* Has boxes of runs bring W, its scales or zero points, which are copied as `copied` says, to
+ * *buffer, which then lies as memory does. */
+llrt_status packed_plan_runs(packed *p, int operand, const plan_value *copied, plan_buffer *buffer,
+                             plan_step *copy);
 
 /* ---- dot_packed_operand.c ---- */
 

@@ -169,7 +169,10 @@ static llrt_status plan_ring(packed *p, int at) {
   if (at == PACKED_ROWS) LLRT_TRY(plan_boxes(p, operand));
   bool widens = at == PACKED_ROWS && warps_cast(p);
   if (operand->copy.box || widens) LLRT_TRY(packed_copied(p, at, access, true, &copied, &buffer));
-  LLRT_TRY(add_buffer(p, &buffer, at == PACKED_ROWS ? DOT_SHARED_ALIGNMENT : 1, &number));
+  if (p->runs && at != PACKED_ROWS)
+    LLRT_TRY(packed_plan_runs(p, at, &copied, &buffer, &operand->copy));
+  const int alignment = at == PACKED_ROWS ? DOT_SHARED_ALIGNMENT : p->runs ? PLAN_LINE_BYTES : 1;
+  LLRT_TRY(add_buffer(p, &buffer, alignment, &number));
   LLRT_TRY(draft_value(kernel, &copied, &operand->held));
   operand->copy.in = (uint8_t)operand->held;
   operand->copy.buffer = (uint8_t)number;
@@ -196,7 +199,7 @@ static void shorten_slots(packed *p) {
       (plan_box_end(kernel, &rows->copy) + DOT_SHARED_ALIGNMENT - 1) & -DOT_SHARED_ALIGNMENT;
 }
 
-llrt_status packed_plan_operands(packed *p) {
+static llrt_status plan_operands(packed *p) {
   LLRT_TRY(packed_weights_value(p, &p->operand[PACKED_WEIGHTS].value));
   for (int i = PACKED_SCALES; i < PACKED_ROWS; i++)
     if (p->operand[i].tensor >= 0) LLRT_TRY(packed_group_value(p, i, &p->operand[i].value));
@@ -223,8 +226,28 @@ llrt_status packed_plan_operands(packed *p) {
     if (p->operand[i].tensor >= 0 && !p->operand[i].ring)
       return llrt_error(LLRT_UNSUPPORTED,
                         "producer warps copy every operand, and one cannot be copied");
+  if (p->runs && !rows->copy.box)
+    return llrt_error(LLRT_UNSUPPORTED, "A does not lie as boxes bring it");
   shorten_slots(p);
   return LLRT_OK;
+}
+
+/* All by boxes, of one thread, where all of them lie so: what threads of producers copy is as much
+ * work as the products are (docs/history/packed-weights.md). */
+llrt_status packed_plan_operands(packed *p) {
+  plan_kernel *kernel = p->x.d.kernel;
+  const draft_mark mark = draft_mark_of(kernel);
+  const int32_t n_args = kernel->launch.n_args;
+  p->runs = p->shape.producers > 0 && !packed_casts_rows(p) && !kernel->experts.used;
+  if (p->runs) {
+    const llrt_status status = plan_operands(p);
+    if (status != LLRT_UNSUPPORTED) return status;
+    draft_take_back(kernel, mark);
+    kernel->launch.n_args = n_args;
+    kernel->launch.n_boxes = 0;
+    p->runs = false;
+  }
+  return plan_operands(p);
 }
 
 /* Bounds of the rows, which the tile may pass by a lot. */
@@ -283,7 +306,7 @@ llrt_status packed_copy_steps(packed *p, plan_step behind) {
     boxes += p->operand[i].copy.box > 0;
     n += p->operand[i].ring && p->operand[i].copy.box == 0;
   }
-  if (n == 0) return LLRT_OK;
+  if (n + boxes == 0) return LLRT_OK;
   /* what masks take is there before the walk; producers' turns are too short for a branch */
   const bool all = p->shape.producers > 0 && other_bounds(p) != 0,
              edge = !all && other_bounds(p) != 0;

@@ -267,3 +267,15 @@ llrt_status packed_rows_buffer(const packed *p, const plan_value *value, int slo
   buffer->slots = (uint8_t)slots;
   return LLRT_OK;
 }
+
+/* Rows of 128 bytes of results, swizzled as boxes are. */
+llrt_status packed_results_buffer(const packed *p, const plan_value *value, plan_buffer *buffer) {
+  places lines = {0};
+  for (int i = 0; i < PACKED_LINE; i++) add(&lines, n_bit(p, i));
+  for (int i = 0; i < 3; i++) add(&lines, m_bit(i) | n_bit(p, 3 + i));
+  for (int i = 3; i < p->shape.m; i++) add(&lines, m_bit(i));
+  for (int i = PACKED_LINE; i < p->shape.n; i++) add(&lines, n_bit(p, i));
+  LLRT_TRY(make_buffer(p, value, &lines, buffer));
+  buffer->slots = 0;
+  return LLRT_OK;
+}

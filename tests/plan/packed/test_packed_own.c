@@ -3,6 +3,8 @@
 #include "tests/plan/packed_trial.h"
 
 #include "jit/interpret/plan_interpret.h"
+#include "jit/plan/check/plan_view.h"
+#include "jit/plan/facts/box.h"
 #include "jit/plan/facts/tile_padding.h"
 #include "jit/plan/facts/value.h"
 #include "jit/plan/plan_make.h"
@@ -91,6 +93,91 @@ Test(packed_own, copies) {
   packed_trial_drop(&t);
 }
 
+static int count_of(const plan_kernel *kernel, plan_step_kind kind) {
+  int n = 0;
+  for (int at = 0; at < kernel->n_steps; at++) n += kernel->step[at].kind == kind;
+  return n;
+}
+
+/* Where there are producers all operands come by boxes, W and scales by runs of memory. A run has
+ * the scales of 256 positions, of which a turn of 64 wants a quarter; W's part of a turn follows
+ * itself. */
+Test(packed_own, runs) {
+  static packed_trial t;
+  int windows[2] = {0};
+  packed_trial_make(&t, &of_260_rows);
+  packed_trial_describe(&t);
+  make_plan(&t);
+  const int scales = dot_tensor(&t.call.desc.dot, LLRT_DOT_SCALE_B);
+  for (int v = 0; v < made.n_variants; v++) {
+    const plan_kernel *kernel = &made.variant[v];
+    if (!kernel->producers) continue;
+    cr_expect(plan_only_boxes(kernel), "variant %d", v);
+    for (int at = 0; at < kernel->n_steps; at++) {
+      const plan_step *step = &kernel->step[at];
+      if (step->kind != PLAN_COPY) continue;
+      const bool longer = kernel->tile.positions[2] > 64;
+      const int window = step->tensor != scales ? 0 : longer ? 8 : 12;
+      cr_expect_eq(kernel->launch.box[step->box - 1].runs, step->tensor != 0, "variant %d", v);
+      cr_expect_eq(kernel->buffer[step->buffer].window, window, "variant %d: %d", v, step->tensor);
+      windows[longer] += window > 0;
+    }
+  }
+  cr_expect(windows[0] > 0 && windows[1] > 0);
+  packed_trial_drop(&t);
+}
+
+/* Blocks in rounds have the device store their results meanwhile, where these have room beside the
+ * rings and are of 16 bits. */
+Test(packed_own, sends) {
+  static packed_trial t;
+  static const packed_problem wide = {260,  144, 512, LLRT_BF16, LLRT_F32, false, MXFP4(124, 127),
+                                      true, 0};
+  for (int f32 = 0; f32 < 2; f32++) {
+    int rounds = 0, sent = 0;
+    packed_trial_make(&t, f32 ? &wide : &of_260_rows);
+    packed_trial_describe(&t);
+    make_plan(&t);
+    for (int v = 0; v < made.n_variants; v++) {
+      const plan_kernel *kernel = &made.variant[v];
+      const int sends = count_of(kernel, PLAN_SEND);
+      rounds += kernel->launch.rounds && !kernel->deal.used;
+      sent += sends;
+      cr_expect_eq(sends, count_of(kernel, PLAN_SENT), "variant %d", v);
+      cr_expect(!sends || count_of(kernel, PLAN_STORE) + count_of(kernel, PLAN_BARRIER) == 0,
+                "variant %d", v);
+    }
+    cr_expect_eq(sent, f32 ? 0 : rounds - 1, "%d of %d", sent, rounds); /* but 160 x 128 of K */
+    packed_trial_drop(&t);
+  }
+}
+
+/* What is not stored behind a wait for what was sent before is not sent. */
+Test(packed_own, sends_verified) {
+  static packed_trial t;
+  packed_trial_make(&t, &of_260_rows);
+  packed_trial_describe(&t);
+  make_plan(&t);
+  int v = 0, at = 0;
+  while (count_of(&made.variant[v], PLAN_SEND) == 0) v++;
+  plan_kernel *kernel = &made.variant[v];
+  while (kernel->step[at].kind != PLAN_SENT) at++;
+  cr_expect_eq(plan_verify(kernel), LLRT_OK, "%s", llrt_last_error());
+  kernel->step[at].kind = PLAN_BARRIER;
+  cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL);
+  cr_expect(strstr(llrt_last_error(), "nothing is stored to be sent"), "%s", llrt_last_error());
+  kernel->step[at].kind = PLAN_SENT;
+  const int box = kernel->step[at + 2].box - 1;
+  kernel->launch.box[box].swizzle = 1;
+  cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL);
+  kernel->launch.box[box].swizzle = 3;
+  for (at = 0; !(kernel->step[at].box && kernel->buffer[kernel->step[at].buffer].window);) at++;
+  kernel->buffer[kernel->step[at].buffer].window = 0;
+  cr_expect_eq(plan_verify(kernel), LLRT_INTERNAL);
+  cr_expect(strstr(llrt_last_error(), "is not runs of memory"), "%s", llrt_last_error());
+  packed_trial_drop(&t);
+}
+
 /* Slots end with blocks' rows: three of 128 positions and 160 rows have room. */
 Test(packed_own, slots) {
   static packed_trial t;
@@ -104,7 +191,7 @@ Test(packed_own, slots) {
               lines = kernel->tile.positions[2] / 64;
     for (int n = 0; n < kernel->n_steps && rows > 0; n++) {
       const plan_step *step = &kernel->step[n];
-      if (step->kind != PLAN_COPY || !step->box) continue;
+      if (step->kind != PLAN_COPY || !step->box || step->tensor != 0) continue;
       cr_expect_eq(kernel->buffer[step->buffer].bytes, ((lines - 1) * whole + rows) * 128,
                    "variant %d: %d rows", v, rows);
       longer += kernel->slots == 3 && lines == 2;

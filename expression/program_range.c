@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#define F32_INFINITY 0x7F800000u
+
 enum { DEPTH = 8 }; /* ends programs whose nodes use each other many times */
 
 /* Node `at` is x - max(x) or a maximum of more: no more than 0. */
@@ -69,16 +71,33 @@ static int most(const expr_program *program, int at, int depth) {
 
 int program_most(const expr_program *program, int node) { return most(program, node, DEPTH); }
 
-bool program_is_positive(const expr_program *program, int at) {
+static bool is_positive(const expr_program *program, int at, int depth) {
   const program_node *node = &program->node[at];
+  bool of[3] = {false, false, false};
+  if (depth == 0) return false;
+  for (int i = 0; i < node->n_args; i++) of[i] = is_positive(program, node->arg[i], depth - 1);
   switch (node->op) {
   case EXPR_EXP:
   case EXPR_EXP2:
   case EXPR_SIGMOID:
   case EXPR_ABS: return true;
-  case EXPR_MULTIPLY: return node->arg[0] == node->arg[1];
+  case EXPR_NUMBER: return node->type == LLRT_F32 && (uint32_t)node->bits <= F32_INFINITY;
+  case EXPR_MULTIPLY: return node->arg[0] == node->arg[1] || (of[0] && of[1]);
+  case EXPR_DIVIDE: return of[0] && of[1];
+  case EXPR_MAX:
+  case EXPR_MIN: return of[0];
+  case EXPR_MAXIMUM: return of[0] || of[1];
+  case EXPR_MINIMUM: return of[0] && of[1];
   default: return false;
   }
+}
+
+bool program_is_positive(const expr_program *program, int node) {
+  return is_positive(program, node, DEPTH);
+}
+
+bool program_makes_positive(const expr_program *program, int node) {
+  return is_positive(program, node, 1);
 }
 
 /* ---- quotients ---- */

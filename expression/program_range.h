@@ -8,8 +8,10 @@
 
 /* The least k found with |value| <= 2^k, NaN left aside; PROGRAM_ANY_SIZE: none is known. */
 int program_most(const expr_program *program, int node);
-/* Whether the value is known to be +0, larger, or NaN. */
+/* Whether the value is known to be +0, larger, or NaN (of nothing, a maximum is -infinity); whether
+ * it is so by its own operator, whatever that takes. */
 bool program_is_positive(const expr_program *program, int node);
+bool program_makes_positive(const expr_program *program, int node);
 
 /* The least k found with |x| <= 2^k y wherever y is a normal number; PROGRAM_ANY_SIZE: none is
  * known. So is y a maximum of |x| along an axis, times a number: a scale. */

@@ -50,6 +50,32 @@ Test(program_range, quotients) {
   for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) check_fact(&facts[i]);
 }
 
+/* ---- numbers without a sign ---- */
+
+static const struct {
+  const char *text; /* of its last operator is asked */
+  bool positive, makes;
+} signs[] = {
+    {"(x[t n]) -> (y[t n]: f32) { y = abs(x) }", true, true},
+    {"(x[t n]) -> (y[t n]: f32) { y = x * x }", true, true},
+    {"(x[t n]) -> (y[t]: f32) { y = max(abs(x), n) }", true, false},
+    {"(x[t n]) -> (y[t]: f32) { y = max(abs(x), n) * 0.5 }", true, false},
+    {"(x[t n]) -> (y[t]: f32) { y = max(abs(x), n) * -0.5 }", false, false},
+    {"(x[t n]) -> (y[t]: f32) { y = maximum(max(x, n), 1e-10) / 448 }", true, false},
+    {"(x[t n]) -> (y[t]: f32) { y = minimum(max(abs(x), n), 448) }", true, false},
+    {"(x[t n]) -> (y[t]: f32) { y = max(x, n) }", false, false},
+    {"(x[t n]) -> (y[t n]: f32) { y = x / abs(x) }", false, false},
+};
+
+Test(program_range, signs) {
+  for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+    const expr_program *program = program_of(signs[i].text);
+    int last = program->n_nodes - 1;
+    cr_expect_eq(program_is_positive(program, last), signs[i].positive, "%s", signs[i].text);
+    cr_expect_eq(program_makes_positive(program, last), signs[i].makes, "%s: makes", signs[i].text);
+  }
+}
+
 /* ---- powers that are added ---- */
 
 static const struct {

@@ -141,39 +141,35 @@ static LLVMValueRef own_code(const applier *a, LLVMValueRef x) {
   return LLVMBuildAnd(a->b, code, emit_splat(type, 0xFF), "");
 }
 
-/* The code of the power of two that e8m0 has for an f32: 0 for what is less, 254 for what is more,
- * 255 for NaN and for numbers below 0. */
-static LLVMValueRef power_code(const applier *a, LLVMValueRef x) {
+/* The power of two that e8m0 has for an f32, as an f32: 2^-127, which is subnormal, for what is
+ * less or nearest to it, 2^127 for what is more, NaN for NaN and for numbers below 0. */
+static LLVMValueRef power_value(const applier *a, LLVMValueRef x) {
   LLVMTypeRef type = LLVMTypeOf(x);
-  LLVMValueRef magnitude = LLVMBuildAnd(a->b, x, emit_splat(type, 0x7FFFFFFF), "");
-  LLVMValueRef code = LLVMBuildLShr(a->b, magnitude, emit_splat(type, 23), "");
-  LLVMValueRef low = LLVMBuildAnd(a->b, x, emit_splat(type, 0x7FFFFF), "");
-  LLVMValueRef least = LLVMBuildICmp(a->b, LLVMIntEQ, code, emit_splat(type, 0), "");
-  LLVMValueRef odd = LLVMBuildAnd(a->b, code, emit_splat(type, 1), ""), limit;
-  /* The last that stays: of subnormal numbers 2^-127 has bit 22. */
-  if (a->step->rounding == EXPR_UP)
-    limit = LLVMBuildSelect(a->b, least, emit_splat(type, 0x400000), emit_splat(type, 0), "");
-  else if (a->step->rounding == EXPR_DOWN) limit = emit_splat(type, 0x7FFFFF);
-  else
-    limit = LLVMBuildSelect(a->b, least, emit_splat(type, 0x600000),
-                            LLVMBuildSub(a->b, emit_splat(type, 0x400000), odd, ""), "");
-  LLVMValueRef next = LLVMBuildICmp(a->b, LLVMIntUGT, low, limit, "");
-  code = LLVMBuildAdd(a->b, code, LLVMBuildZExt(a->b, next, type, ""), "");
-  LLVMValueRef most = emit_splat(type, 254);
-  code = LLVMBuildSelect(a->b, LLVMBuildICmp(a->b, LLVMIntUGT, code, most, ""), most, code, "");
+  bool positive = a->step->positive;
+  LLVMValueRef magnitude = x, more = NULL, odd;
+  uint64_t least = 0x7FFFFF; /* the last that becomes 2^-127, whose bit is 22 */
+  if (!positive) magnitude = LLVMBuildAnd(a->b, x, emit_splat(type, 0x7FFFFFFF), "");
+  if (a->step->rounding == EXPR_UP) {
+    least = 0x400000;
+    more = emit_splat(type, 0x7FFFFF);
+  } else if (a->step->rounding != EXPR_DOWN) {
+    least = 0x600000;
+    odd = LLVMBuildAnd(a->b, LLVMBuildLShr(a->b, x, emit_splat(type, 23), ""), emit_splat(type, 1),
+                       "");
+    more = LLVMBuildAdd(a->b, emit_splat(type, 0x3FFFFF), odd, "");
+  }
+  LLVMValueRef power = more ? LLVMBuildAdd(a->b, magnitude, more, "") : magnitude;
+  LLVMValueRef args[2] = {LLVMBuildAnd(a->b, power, emit_splat(type, 0x7F800000), ""),
+                          emit_splat(type, 254ull << 23)};
+  power = emit_intrinsic(a->e, "llvm.umin", &type, 1, args, 2);
+  LLVMValueRef small = LLVMBuildICmp(a->b, LLVMIntULE, magnitude, emit_splat(type, least), "");
+  power = LLVMBuildSelect(a->b, small, emit_splat(type, 0x400000), power, "");
   LLVMValueRef none = LLVMBuildICmp(a->b, LLVMIntUGT, magnitude, emit_splat(type, 0x7F800000), "");
-  LLVMValueRef below = LLVMBuildICmp(a->b, LLVMIntUGT, x, emit_splat(type, 0x80000000), "");
-  none = LLVMBuildOr(a->b, none, below, "");
-  return LLVMBuildSelect(a->b, none, emit_splat(type, 255), code, "");
-}
-
-static LLVMValueRef power_value(const applier *a, LLVMValueRef code) {
-  LLVMTypeRef type = LLVMTypeOf(code);
-  LLVMValueRef least = LLVMBuildICmp(a->b, LLVMIntEQ, code, emit_splat(type, 0), "");
-  LLVMValueRef none = LLVMBuildICmp(a->b, LLVMIntEQ, code, emit_splat(type, 255), "");
-  LLVMValueRef x = LLVMBuildShl(a->b, code, emit_splat(type, 23), "");
-  x = LLVMBuildSelect(a->b, least, emit_splat(type, 0x400000), x, "");
-  return LLVMBuildSelect(a->b, none, emit_splat(type, 0x7FFFFFFF), x, "");
+  if (!positive) {
+    LLVMValueRef below = LLVMBuildICmp(a->b, LLVMIntUGT, x, emit_splat(type, 0x80000000), "");
+    none = LLVMBuildOr(a->b, none, below, "");
+  }
+  return LLVMBuildSelect(a->b, none, emit_splat(type, 0x7FFFFFFF), power, "");
 }
 
 static LLVMValueRef narrowed(const applier *a, LLVMValueRef x) {
@@ -187,8 +183,8 @@ static LLVMValueRef narrowed(const applier *a, LLVMValueRef x) {
 
 static LLVMValueRef cast(const applier *a, LLVMValueRef x) {
   if (a->step->through) {
-    LLVMValueRef code = a->step->power ? own_code(a, x) : power_code(a, x);
-    return a->type == LLRT_F32 ? power_value(a, code) : code;
+    LLVMValueRef power = a->step->power ? x : power_value(a, x);
+    return a->type == LLRT_F32 ? power : own_code(a, power);
   }
   if (a->from == a->type || a->from != LLRT_I64) return x;
   if (a->type == LLRT_I32) return narrowed(a, x);

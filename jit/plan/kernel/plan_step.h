@@ -363,7 +363,8 @@ typedef struct plan_step {
   uint8_t rounding; /* APPLY of CAST through e8m0: expr_rounding */
   bool bounded;     /* APPLY of DIVIDE: whatever tensors hold, no |in| is above 2^PLAN_BOUNDED,
                        or above 2^PLAN_BOUNDED_OVER times `second`, where that is normal */
-  bool positive;    /* APPLY of DIVIDE, likewise: `in` is +0, larger, or NaN */
+  bool positive;    /* APPLY of DIVIDE and of CAST through e8m0, likewise: `in` is +0, larger, or
+                       NaN */
   bool power;       /* APPLY of DIVIDE: `second` is a number of e8m0, or NaN; of CAST through e8m0:
                        `in` is */
   bool coarse;      /* APPLY of DIVIDE: of quotients below 2^-30 only the sign counts. Of EXP: `in`

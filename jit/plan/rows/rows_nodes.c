@@ -45,6 +45,7 @@ static llrt_status cast_node(rows *r, const program_node *node, int *value) {
                     .element = (uint8_t)from,
                     .type = (uint8_t)to,
                     .through = (uint8_t)through,
+                    .positive = program_is_positive(r->program, node->arg[0]),
                     .rounding = node->rounding};
   return rows_apply(r, step, rows_bits_of(r, node->axes), value);
 }

@@ -363,6 +363,26 @@ static LLVMValueRef nvptx_extreme_pair(emitter *e, llrt_dtype type, bool least, 
   return nvptx_assemble(e, NVPTX_PURE, text, "=r,r,r", e->i32, args, 2);
 }
 
+/* Without .NaN the other of a number and a NaN is taken. */
+static LLVMValueRef nvptx_limit_pair(emitter *e, llrt_dtype type, LLVMValueRef x,
+                                     LLVMValueRef limit) {
+  LLVMValueRef below[] = {x, limit};
+  LLVMValueRef minus = LLVMBuildXor(e->builder, limit, emit_i32(e, (int)0x80008000), "");
+  bool half = type == LLRT_F16;
+  x = nvptx_assemble(e, NVPTX_PURE, half ? "min.f16x2 $0, $1, $2;" : "min.bf16x2 $0, $1, $2;",
+                     "=r,r,r", e->i32, below, 2);
+  LLVMValueRef above[] = {x, minus};
+  return nvptx_assemble(e, NVPTX_PURE, half ? "max.f16x2 $0, $1, $2;" : "max.bf16x2 $0, $1, $2;",
+                        "=r,r,r", e->i32, above, 2);
+}
+
+/* Made by the units of sums, not by those of a mask. */
+static LLVMValueRef nvptx_size_pair(emitter *e, llrt_dtype type, LLVMValueRef x) {
+  return nvptx_assemble(e, NVPTX_PURE,
+                        type == LLRT_F16 ? "abs.f16x2 $0, $1;" : "abs.bf16x2 $0, $1;", "=r,r",
+                        e->i32, &x, 1);
+}
+
 /* A product with 1 that only some lanes make: selects and moves become SEL, of the integer units,
  * whatever they are written as. That no address has its uppermost bit set, ptxas does not know. */
 static LLVMValueRef nvptx_select_by_product(emitter *e, LLVMValueRef condition, LLVMValueRef yes,
@@ -441,7 +461,10 @@ const emit_target_ops emit_ops_nvptx = {
     .meet_warp = nvptx_meet_warp,
     .multiply_pair = nvptx_multiply_pair,
     .extreme_pair = nvptx_extreme_pair,
+    .limit_pair = nvptx_limit_pair,
+    .size_pair = nvptx_size_pair,
     .mask_xor = nvptx_mask_xor,
+    .plain_nan = true,
     .select_by_product = nvptx_select_by_product,
     .blocks = nvptx_blocks,
     .make_barrier = nvptx_make_barrier,

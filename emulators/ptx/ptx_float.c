@@ -323,6 +323,21 @@ static void pair_max(const ptx_op *op, const uint64_t *a, const uint64_t *b, con
 REAL(real_neg, REAL_NEG)
 REAL(real_abs, REAL_ABS)
 
+/* Of a NaN the canonical one. */
+static void pair_abs(const ptx_op *op, const uint64_t *a, const uint64_t *b, const uint64_t *c,
+                     uint64_t *r) {
+  (void)c;
+  (void)b;
+  for (int i = 0; i < PTX_LANES; i++) {
+    r[i] = 0;
+    for (int at = 0; at < 32; at += 16) {
+      const emu_format *format = op->type[0]->format;
+      double x = fabs(emu_unpack(format, a[i] >> at & 0xffff));
+      r[i] |= emu_pack(format, x, EMU_NEAREST, false) << at;
+    }
+  }
+}
+
 /* eq ne lt le gt ge (false for NaN), then the unordered ones (true), num, nan. */
 static bool compare(int how, double x, double y) {
   bool unordered = isnan(x) || isnan(y);
@@ -378,6 +393,7 @@ const ptx_form ptx_float_forms[] = {
     REAL_ROW("max ?NaN %H", "dss", pair_max),
     REAL_ROW("neg %F", "ds", real_neg),
     REAL_ROW("abs %F", "ds", real_abs),
+    REAL_ROW("abs %H", "ds", pair_abs),
     ROW("setp eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan %F", "dss", real_compare, NULL,
         PTX_ARITHMETIC, 1),
     {0}};

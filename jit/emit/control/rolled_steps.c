@@ -121,7 +121,7 @@ bool rolled_may_turn(const plan_kernel *kernel, const plan_step *step) {
 int rolled_weight(const plan_kernel *kernel, const plan_step *step) {
   if (step->kind == PLAN_MAP) {
     llrt_dtype to = (llrt_dtype)kernel->map[step->map].to;
-    return llrt_dtype_bits(to) < 8 ? 12 : to == LLRT_I8 || to == LLRT_U8 ? 8 : 1;
+    return llrt_dtype_bits(to) < 8 ? 9 : to == LLRT_I8 || to == LLRT_U8 ? 8 : 1;
   }
   if (step->kind == PLAN_LOAD || step->kind == PLAN_STORE || step->kind == PLAN_REGISTERS) return 0;
   if (step->kind == PLAN_FOLD) return step->pairs ? 4 : 1;

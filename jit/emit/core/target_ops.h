@@ -101,6 +101,8 @@ typedef struct emit_target_ops {
                                     LLVMValueRef no);
   /* (x & mask) ^ bits, words, by one instruction. NULL: it takes two. */
   LLVMValueRef (*mask_xor)(emitter *e, LLVMValueRef x, uint32_t mask, uint32_t bits);
+  /* Whether the NaN of sums and products of f32 has no sign. */
+  bool plain_nan;
   /* Two codes (i32) of type `from` to f32, and two f32 to codes of type `to`, where one instruction
    * takes both: false, and nothing is emitted, where none does for that type. A NaN is written as
    * number_format.nan. NULL: for no type. */
@@ -114,6 +116,10 @@ typedef struct emit_target_ops {
    * NULL: plan_target.half_extremes is not set. */
   LLVMValueRef (*extreme_pair)(emitter *e, llrt_dtype type, bool least, LLVMValueRef a,
                                LLVMValueRef b);
+  /* Each half of a word of two f16 or bf16 between -limit and limit (a word), of NaN limit; and the
+   * sizes of a word's halves, none of which is NaN. NULL (both): there are none. */
+  LLVMValueRef (*limit_pair)(emitter *e, llrt_dtype type, LLVMValueRef x, LLVMValueRef limit);
+  LLVMValueRef (*size_pair)(emitter *e, llrt_dtype type, LLVMValueRef x);
   /* The address space of a thread's own memory, for what is done rarely; 0: it has none. */
   unsigned own_space;
   /* 2^x and 1 / x of f32 by a table, within two units of the last place; numbers that are not

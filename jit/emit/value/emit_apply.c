@@ -361,7 +361,7 @@ void emit_apply_step(emitter *e, const plan_step *step) {
     flip(&a);
     return;
   }
-  if (apply_to_all(&a)) return;
+  if (emit_divide_halves(e, step) || apply_to_all(&a)) return;
   for (int i = 0; i < emit_word_count(out); i++) {
     LLVMValueRef made;
     if (step->op == EXPR_NUMBER) {

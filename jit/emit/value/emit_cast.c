@@ -282,6 +282,7 @@ static LLVMValueRef encode_f32(emitter *e, llrt_dtype to, LLVMValueRef x) {
   }
   if (to == LLRT_BF16) return encode_bf16(e, x);
   if (to == LLRT_F16 && e->ops->has_half(e)) return encode_half(e, x);
+  if (to == LLRT_E2M1 && emit_has_e2m1(e)) return emit_e2m1(e, x);
   return f->kind == NUMBER_FLOAT ? encode_small_float(e, f, x) : encode_small_integer(e, f, x);
 }
 
@@ -333,11 +334,22 @@ static LLVMValueRef encode_f64(emitter *e, llrt_dtype to, LLVMValueRef x) {
 
 /* ---- the whole ---- */
 
+/* An instruction for two takes one and a 0 as well. */
+static bool is_alone(bool wide, LLVMValueRef x) {
+  return !wide && LLVMGetTypeKind(LLVMTypeOf(x)) != LLVMVectorTypeKind;
+}
+
 LLVMValueRef emit_decode(emitter *e, llrt_dtype from, bool wide, LLVMValueRef code) {
+  LLVMValueRef both[2] = {code, LLVMConstNull(LLVMTypeOf(code))}, x[2];
+  if (is_alone(wide, code) && e->ops->decode_pair && e->ops->decode_pair(e, from, both, x))
+    return x[0];
   return wide ? decode_f64(e, from, code) : decode_f32(e, from, code);
 }
 
 LLVMValueRef emit_encode(emitter *e, llrt_dtype to, bool wide, LLVMValueRef x) {
+  LLVMValueRef both[2] = {x, LLVMConstNull(LLVMTypeOf(x))}, code[2];
+  if (is_alone(wide, x) && e->ops->encode_pair && e->ops->encode_pair(e, to, both, code))
+    return code[0];
   return wide ? encode_f64(e, to, x) : encode_f32(e, to, x);
 }
 

@@ -5,6 +5,9 @@
 #include "jit/emit/value/emit_value.h"
 
 #include "base/bits.h"
+#include "expression/operators.h"
+#include "jit/plan/facts/value.h"
+#include "jit/plan/types/number.h"
 
 /* Whether the step rounds such a value, which changes no number, to the floats that it was. */
 static bool rounds_back(const plan_kernel *kernel, const plan_step *step, llrt_dtype from) {
@@ -14,14 +17,29 @@ static bool rounds_back(const plan_kernel *kernel, const plan_step *step, llrt_d
          kernel->value[step->out].word == 1;
 }
 
-/* Whether nothing but operators behind it takes the value, and such casts. */
+/* Whether a float's least number but 0 is far above the least of bf16's that are not subnormal. */
+static bool is_coarse(llrt_dtype type) {
+  const number_format *f = number_format_of(type);
+  return f && f->kind == NUMBER_FLOAT && f->bits <= 8;
+}
+
+/* Whether the step is a cast to such a float. */
+static bool is_coarse_cast(const plan_kernel *kernel, const plan_step *step) {
+  const plan_map *map = step->kind == PLAN_MAP ? &kernel->map[step->map] : NULL;
+  return map && map->kind == PLAN_MAP_CAST && !map->words && !step->lazy &&
+         is_coarse((llrt_dtype)map->to);
+}
+
+/* Whether nothing but operators behind it takes the value, and such casts, of bf16 those that take
+ * words as they are, too. */
 static bool is_operand_alone(const plan_kernel *kernel, int value, llrt_dtype from) {
   bool alone = true;
   for (int i = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
     bool uses = step->in == value || step->second == value || step->with == value;
-    alone &=
-        !uses || step->kind == PLAN_APPLY || (step->in == value && rounds_back(kernel, step, from));
+    bool casts = step->in == value && (rounds_back(kernel, step, from) ||
+                                       (from == LLRT_BF16 && is_coarse_cast(kernel, step)));
+    alone &= !uses || step->kind == PLAN_APPLY || casts;
   }
   return alone;
 }
@@ -73,6 +91,52 @@ bool emit_round_halves_back(emitter *e, const plan_step *step) {
     LLVMValueRef word = e->value[step->in][w];
     e->value[step->out][w] = same ? word : e->ops->extreme_pair(e, from, false, word, word);
   }
+  return true;
+}
+
+/* Whether nothing but casts to floats of 8 bits or fewer takes the value. */
+static bool is_cast_alone(const plan_kernel *kernel, int value) {
+  bool alone = kernel->value[value].word == 0;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    bool uses = step->in == value || step->second == value || step->with == value;
+    alone &= !uses || step->out == value || is_coarse_cast(kernel, step);
+  }
+  return alone;
+}
+
+/* Whether registers 2 i and 2 i + 1 of the result are those of the dividend, and have one divisor.
+ */
+static bool goes_by_words(const plan_value *out, const plan_value *x, const plan_value *by) {
+  bool goes = true;
+  for (int i = 0; i < 1 << plan_value_bits(out, PLAN_REGISTER); i++)
+    goes &= plan_reduced_register(out, x, (uint64_t)i) == (uint64_t)i &&
+            plan_reduced_register(out, by, (uint64_t)i) ==
+                plan_reduced_register(out, by, (uint64_t)(i & ~1));
+  return goes && plan_value_bits(out, PLAN_REGISTER) > 0;
+}
+
+bool emit_divide_halves(emitter *e, const plan_step *step) {
+  const plan_kernel *kernel = e->kernel;
+  const plan_value *out = &kernel->value[step->out], *by = &kernel->value[step->second];
+  static const int upper[4] = {2, 3, 2, 3};
+  emit_words inverse;
+  if (step->op != EXPR_DIVIDE || !step->power || e->halves[step->in] != LLRT_BF16 ||
+      e->halves[step->second] || !e->ops->multiply_pair || !is_cast_alone(kernel, step->out) ||
+      !goes_by_words(out, &kernel->value[step->in], by))
+    return false;
+  for (int i = 0; i < emit_word_count(by); i++) {
+    LLVMTypeRef f32 = LLVMFloatTypeInContext(e->context);
+    LLVMValueRef y = LLVMBuildBitCast(e->builder, e->value[step->second][i], f32, "");
+    y = LLVMBuildBitCast(e->builder, emit_inverse_of_power(e, y), e->i32, "");
+    inverse[i] = emit_permute(e, y, y, upper);
+  }
+  for (int i = 0; i < 1 << plan_value_bits(out, PLAN_REGISTER); i += 2) {
+    int divisor = (int)plan_reduced_register(out, by, (uint64_t)i);
+    e->value[step->out][i / 2] =
+        e->ops->multiply_pair(e, LLRT_BF16, e->value[step->in][i / 2], inverse[divisor], NULL);
+  }
+  e->halves[step->out] = LLRT_BF16;
   return true;
 }
 

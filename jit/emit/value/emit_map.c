@@ -229,10 +229,24 @@ static void decode_elements(const caster *c, int index, const LLVMValueRef code[
     x[i] = LLVMBuildBitCast(e->builder, x[i], LLVMFloatTypeInContext(e->context), "");
 }
 
+/* The elements as bf16, two a word, of a cast that rounds them to e2m1 and nothing else; NULL:
+ * there are none. */
+static const LLVMValueRef *rounded_halves(const caster *c) {
+  bool plain = c->to_type == LLRT_E2M1 && !c->any_nan && !c->scales && !c->by_value &&
+               emit_has_e2m1_of_halves(c->e);
+  if (!plain || c->halves) return plain ? c->halves : NULL;
+  return c->from_type == LLRT_BF16 && c->in->word == 1 ? words_of(c) : NULL;
+}
+
 /* Elements index and index + 1 by f32: what instructions for pairs of numbers make of them. */
 static void cast_pair(const caster *c, int index, const LLVMValueRef code[2],
                       LLVMValueRef made[2]) {
   LLVMValueRef x[2];
+  const LLVMValueRef *rounded = rounded_halves(c);
+  if (rounded) {
+    emit_e2m1_pair_of_halves(c->e, rounded[index >> 1], made);
+    return;
+  }
   decode_elements(c, index, code, x);
   for (int i = 0; i < 2; i++) x[i] = scaled(c, index + i, x[i]);
   bool bf16 = is_bf16_already(c), half = is_half_already(c);
@@ -318,6 +332,29 @@ static bool look_up_words(caster *c, emit_words halves) {
   return all;
 }
 
+/* ---- words of e2m1 ---- */
+
+/* Whether eight elements become a word at a time. */
+static bool makes_e2m1_words(const caster *c) {
+  bool by_codes = c->truth || c->fits || extends(c) || number_nears(c->from_type, c->to_type);
+  return emit_has_e2m1(c->e) && c->to_type == LLRT_E2M1 && c->out->word == 3 && !c->wide &&
+         !by_codes;
+}
+
+static void make_e2m1_words(const caster *c) {
+  const LLVMValueRef *halves = rounded_halves(c);
+  for (int w = 0; w < emit_word_count(c->out); w++) {
+    LLVMValueRef x[8], code[2];
+    for (int i = 0; i < 8 && !halves; i += 2) {
+      int index = 8 * w + i;
+      for (int k = 0; k < 2 && !c->halves; k++) code[k] = take_code(c, index + k);
+      decode_elements(c, index, code, &x[i]);
+      for (int k = 0; k < 2; k++) x[i + k] = scaled(c, index + k, x[i + k]);
+    }
+    c->to[w] = halves ? emit_e2m1_word_of_halves(c->e, &halves[4 * w]) : emit_e2m1_word(c->e, x);
+  }
+}
+
 static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
   caster c = {.e = e,
               .in = &e->kernel->value[step->in],
@@ -343,7 +380,12 @@ static void cast_value(emitter *e, const plan_step *step, const plan_map *map) {
     c.scales = emit_scales_begin(e, step);
   }
   emit_words halves;
+  if (e->halves[step->in]) c.halves = e->value[step->in];
   if (look_up_words(&c, halves)) return;
+  if (makes_e2m1_words(&c)) {
+    make_e2m1_words(&c);
+    return;
+  }
   int registers = 1 << plan_value_bits(c.in, PLAN_REGISTER);
   bool pairs = registers > 1 && !emit_is_host(e);
   for (int index = 0; index < registers; index += 1 + pairs) cast_elements(&c, index, pairs);

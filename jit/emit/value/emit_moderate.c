@@ -297,7 +297,7 @@ static LLVMValueRef quotient(const two_ways *w, int i) {
 
 /* 1 / y of a power of two from 2^-127 to 2^127: the exponent's negative. That of 2^-127, which is
  * subnormal, is 0 here and makes 2^127; 2^127 makes 0, in whose place 2^-127 stands. */
-static LLVMValueRef inverse_of_power(const emitter *e, LLVMValueRef y) {
+LLVMValueRef emit_inverse_of_power(const emitter *e, LLVMValueRef y) {
   LLVMBuilderRef b = e->builder;
   LLVMTypeRef type = e->i32;
   LLVMValueRef code = LLVMBuildBitCast(b, y, type, ""), least = emit_i32(e, 1 << 22);
@@ -313,7 +313,7 @@ static LLVMValueRef inverse_of_power(const emitter *e, LLVMValueRef y) {
 static bool divide_by_products(two_ways *w, bool powers, LLVMValueRef *made) {
   LLVMBuilderRef b = w->e->builder;
   for (int i = 0; i < w->n_divisors; i++) {
-    w->r[i] = powers ? inverse_of_power(w->e, w->y[i]) : emit_narrow_inverse(w->e, w->y[i]);
+    w->r[i] = powers ? emit_inverse_of_power(w->e, w->y[i]) : emit_narrow_inverse(w->e, w->y[i]);
     if (!w->r[i]) return false;
   }
   for (int i = 0; i < w->n; i++)

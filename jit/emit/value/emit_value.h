@@ -16,6 +16,9 @@ bool emit_keep_halves(emitter *e, const plan_step *step, const plan_map *map);
 /* A cast of such a value to the floats that are in its words; false: it is none. */
 bool emit_round_halves_back(emitter *e, const plan_step *step);
 LLVMValueRef emit_register(emitter *e, int value, int number);
+/* Quotients of such a value by powers of two that casts to floats of 8 bits or fewer alone take:
+ * bf16 holds them but for some that are far below the least of these. False: they are none. */
+bool emit_divide_halves(emitter *e, const plan_step *step);
 void emit_gather_step(emitter *e, const plan_step *step); /* emit_gather.c */
 void emit_fill_step(emitter *e, const plan_step *step);   /* emit_reduce.c */
 void emit_join_step(emitter *e, const plan_step *step);
@@ -45,6 +48,18 @@ LLVMValueRef emit_encode(emitter *e, llrt_dtype to, bool wide, LLVMValueRef x);
 void emit_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef code[2], LLVMValueRef x[2]);
 void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMValueRef code[2]);
 
+/* ---- emit_e2m1.c: on GPUs, not where the first says so ---- */
+
+bool emit_has_e2m1(const emitter *e);
+/* The code of the number that is nearest to x, f32; the word of eight such. */
+LLVMValueRef emit_e2m1(emitter *e, LLVMValueRef x);
+LLVMValueRef emit_e2m1_word(emitter *e, const LLVMValueRef x[8]);
+/* The same of bf16, two in a word: the codes of two, and the word of eight; whether the target has
+ * what that takes. */
+bool emit_has_e2m1_of_halves(const emitter *e);
+void emit_e2m1_pair_of_halves(emitter *e, LLVMValueRef word, LLVMValueRef code[2]);
+LLVMValueRef emit_e2m1_word_of_halves(emitter *e, const LLVMValueRef words[4]);
+
 /* ---- emit_moderate.c: of f32, scalars; false, and nothing is emitted, on the host and of few ----
  */
 
@@ -52,6 +67,8 @@ void emit_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2], LLVMVa
 typedef LLVMValueRef emit_dividend(const void *from, int i);
 bool emit_quotients(emitter *e, const plan_step *step, int n, emit_dividend *x, const void *from,
                     int n_divisors, const LLVMValueRef *y, const int *divisor, LLVMValueRef *made);
+/* 1 / y of a power of two from 2^-127 to 2^127; of NaN NaN. */
+LLVMValueRef emit_inverse_of_power(const emitter *e, LLVMValueRef y);
 /* made[i] = op(x[i]), an expr_operator of one number, as emit_function makes it. */
 bool emit_functions(emitter *e, int op, int n, const LLVMValueRef *x, LLVMValueRef *made);
 

@@ -224,6 +224,21 @@ static int most_bits(const rows_tiler *w) {
   return walks && !w->fewer ? bits_min(tuning->rows_row_bits, MOST_BITS) : MOST_BITS;
 }
 
+/* A row that fewer lanes than a warp's hold: lanes take its first half, and each thread what
+ * corresponds to its own in the second half. What is made of a row by every
+ * thread of it then is made for twice as many elements, and fewer lanes are joined. Of quarters an
+ * access would touch four times as many lines of memory. */
+static void place_short_row(rows_tiler *w) {
+  const plan_kernel *kernel = w->d->kernel;
+  int left = bits_count(w->reduced & ~w->used);
+  int most = kernel->target.tuning->rows_thread_bits - rows_fewer_elements(w->r);
+  bool begins = w->n_sorted > 0 && w->reduced >> w->sorted[0] & 1;
+  bool is_short = w->r->resident && begins && 0 < left && left <= kernel->lane_bits;
+  if (!is_short || w->n[PLAN_REGISTER] >= most || has_slots(w->r)) return;
+  fill(w, PLAN_LANE, w->n[PLAN_LANE] + left - 1, w->reduced);
+  fill(w, PLAN_REGISTER, w->n[PLAN_REGISTER] + 1, w->reduced);
+}
+
 static void gpu_roles(rows_tiler *w) {
   const plan_kernel *kernel = w->d->kernel;
   const plan_tuning *tuning = kernel->target.tuning;
@@ -232,6 +247,7 @@ static void gpu_roles(rows_tiler *w) {
   if (w->r->resident) place_flipped(w);
   place_nibbles(w);
   place_words(w);
+  place_short_row(w);
   fill_lanes(w);
   if (w->r->resident) {
     if (w->odd) fill(w, PLAN_REGISTER, w->vector + RUN_BITS, w->reduced);

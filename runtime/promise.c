@@ -148,14 +148,15 @@ static int64_t compute_multiple(const llrt_tensor *tensor, int64_t extent) {
 }
 
 /* Extents of an expression's axes: of rows as they are, and those that are short, but for the axis
- * that tensors have first: there are as many rows as come. */
+ * that tensors have first: there are as many rows as come, unless they are another axis's. */
 static void coarse_compute_extents(op_description *desc, const op_call *call) {
   const expr_program *program = &desc->program;
   int first = 0;
   while (first < program->rank - 1 && !(program->tensor[0].axes >> first & 1)) first++;
   for (int axis = 0; axis < program->rank; axis++) {
     int64_t extent = call->tensor[0].shape[axis];
-    bool row = program->reduced >> axis & 1, short_ = axis != first && extent < SMALL_EXTENT;
+    bool row = program->reduced >> axis & 1, merged = desc->merged >> axis & 1;
+    bool short_ = (axis != first || merged) && extent < SMALL_EXTENT;
     bool divided = !row && axis != first && extent > 0;
     desc->promises[0].shape[axis] =
         extent > 0 && (row || short_)

@@ -41,7 +41,9 @@ Test(compute_merge, rows) {
       {"(x[t n]) -> (y[t n]) { y = abs(x) }", NULL, 1, 0},
       {"(x[t n], r[t n]) -> (y[t n], h[t n]) { h = x + r; y = h * 2 }", NULL, 1, 0},
       {"(x[t (n p:2)]) -> (y[t n]) { y = abs(x[p=0]) * x[p=1] }", NULL, 1, LLRT_BF16},
+      {"(x[t (n j:4)]) -> (q[t (n j)], s[t n]) { s = max(x, j); q = x - s }", NULL, 1, 0},
       /* What speaks of an axis, or lacks one, keeps them apart. */
+      {"(x[t (n j:4)]) -> (q[t (n j)], s[t n]) { s = max(x, j); q = x - s * n }", NULL, 2, 0},
       {"(x[t n]) -> (y[t n]) { y = x + n }", NULL, 2, 0},
       {"(x[t n], b[n]) -> (y[t n]) { y = x - b }", NULL, 2, 0},
       {"(x[t n]) -> (y[t n]) { y = -x }", "col_major", 2, 0},

@@ -31,6 +31,7 @@ typedef struct op_description {
   op_dot dot;
   const uint64_t *scalars; /* COMPUTE: codes of the run's numbers, borrowed */
   llrt_hash program_hash;  /* COMPUTE: of `program`, by who makes many keys; 0: not known */
+  uint32_t merged; /* COMPUTE: axes whose positions another axis took (runtime/compute_merge.c) */
   llrt_map maps[LLRT_MAX_MAPS];
   llrt_tensor tensors[LLRT_MAX_TENSORS];
   llrt_tensor_promise promises[LLRT_MAX_TENSORS];

@@ -9,6 +9,7 @@
 #define VLLM_K "storage(rank=3, digits=[dim2:16, dim0:16, dim2:8, dim1:8, dim0:rest])"
 #define VLLM_V "storage(rank=3, digits=[dim0:16, dim2:128, dim1:8, dim0:rest])"
 
+static const compute_place tiled_scales[] = {{"s", "scale_128x4", COMPUTE_STORED}, {NULL, NULL, 0}};
 static const compute_place nhd[] = {{"kc", NHD, 0}, {"vc", NHD, 0}, {NULL, NULL, 0}};
 static const compute_place hnd[] = {{"kc", HND, 0}, {"vc", HND, 0}, {NULL, NULL, 0}};
 static const compute_place vllm_k[] = {{"kc", VLLM_K, 0}, {"vc", HND, 0}, {NULL, NULL, 0}};
@@ -25,6 +26,18 @@ static const compute_place vllm_kv_odd[] = {{"kc", VLLM_K, 5}, {"vc", VLLM_V, 5}
 
 /* Queries of 32 heads and keys of 8 with norm and rotary embedding; e4m3 keys and values to slots.
  */
+#define MXFP8 \
+  "(x[m (g j:32)]) -> (q[m (g j)]: e4m3, s[m g]: e8m0) " \
+  "{ s = e8m0(max(abs(x), j) / 448, round=up); q = x / s }"
+
+#define MXFP4 \
+  "(x[m (g j:32)]) -> (q[m (g j)]: e2m1, s[m g]: e8m0) " \
+  "{ s = e8m0(max(abs(x), j) * (1 / 6), round=up); q = x / s }"
+
+#define NVFP4 \
+  "(x[m (g j:16)]) -> (q[m (g j)]: e2m1, s[m g]: e4m3) " \
+  "{ s = e4m3(max(abs(x), j) * (1 / 6)); q = where(s == 0, 0, x * (1 / s)) }"
+
 #define APPEND \
   "(q[t h:32 (p:2 i:64)], k[t g:8 (p i)], v[t g (p i)], a[(p i)], b[(p i)], c[t i], s[t i]) -> " \
   "(y[t h (p i)], kc[t g (p i)]: e4m3, vc[t g (p i)]: e4m3) " \
@@ -118,18 +131,12 @@ const compute_form compute_forms[] = {
      {1, 1},
      "",
      NULL},
-    {"mxfp8",
-     "(x[m (g j:32)]) -> (q[m (g j)]: e4m3, s[m g]: e8m0) "
-     "{ s = e8m0(max(abs(x), j) / 448, round=up); q = x / s }",
-     {1, 32},
-     "",
-     NULL},
-    {"mxfp4",
-     "(x[m (g j:32)]) -> (q[m (g j)]: e2m1, s[m g]: e8m0) "
-     "{ s = e8m0(max(abs(x), j) * (1 / 6), round=up); q = x / s }",
-     {1, 32},
-     "",
-     NULL},
+    {"mxfp8", MXFP8, {1, 32}, "", NULL},
+    {"mxfp4", MXFP4, {1, 32}, "", NULL},
+    {"nvfp4", NVFP4, {1, 16}, "", NULL},
+    {"mxfp8_128x4", MXFP8, {1, 32}, "", tiled_scales},
+    {"mxfp4_128x4", MXFP4, {1, 32}, "", tiled_scales},
+    {"nvfp4_128x4", NVFP4, {1, 16}, "", tiled_scales},
     {"row_sum", "(x[t n]) -> (s[t]) { s = sum(x, n) }", {1, 1}, "", NULL},
     {"row_max", "(x[t n]) -> (s[t]) { s = max(x, n) }", {1, 1}, "", NULL},
     {"clamped_gate",
@@ -165,12 +172,12 @@ const compute_shape compute_shapes[] = {
     {LLRT_BF16, 50257, 5341, false}, {LLRT_BF16, 1, 16384, false},
     {LLRT_BF16, 16, 7168, false},    {LLRT_BF16, 128, 4096, false},
     {LLRT_BF16, 1000, 2880, false},  {LLRT_F32, 4096, 4096, false},
-    {LLRT_F32, 4096, 5000, false},   {LLRT_BF16, 1, 6144, true},
-    {LLRT_BF16, 8, 6144, true},      {LLRT_BF16, 32, 6144, true},
-    {LLRT_BF16, 64, 6144, true},     {LLRT_BF16, 128, 6144, true},
-    {LLRT_BF16, 256, 6144, true},    {LLRT_BF16, 512, 6144, true},
-    {LLRT_BF16, 1024, 6144, true},   {LLRT_BF16, 8192, 6144, true},
-    {LLRT_BF16, 32768, 6144, true},
+    {LLRT_F32, 4096, 5000, false},   {LLRT_F16, 8192, 4096, false},
+    {LLRT_BF16, 1, 6144, true},      {LLRT_BF16, 8, 6144, true},
+    {LLRT_BF16, 32, 6144, true},     {LLRT_BF16, 64, 6144, true},
+    {LLRT_BF16, 128, 6144, true},    {LLRT_BF16, 256, 6144, true},
+    {LLRT_BF16, 512, 6144, true},    {LLRT_BF16, 1024, 6144, true},
+    {LLRT_BF16, 8192, 6144, true},   {LLRT_BF16, 32768, 6144, true},
 };
 const int compute_shapes_count = sizeof compute_shapes / sizeof *compute_shapes;
 
@@ -181,8 +188,9 @@ bool compute_shape_within(const compute_form *form, const compute_shape *shape, 
   if (bytes > 0 && out->rows > most) out->rows = most;
   if (out->rows < form->unit[0]) out->rows = form->unit[0];
   out->rows -= bytes > 0 ? out->rows % form->unit[0] : 0;
-  return shape->appends == (form->place != NULL) && out->rows <= shape->rows &&
-         out->rows % form->unit[0] == 0 && out->columns % form->unit[1] == 0;
+  bool slots = form->place && form->place->first != COMPUTE_STORED;
+  return shape->appends == slots && out->rows <= shape->rows && out->rows % form->unit[0] == 0 &&
+         out->columns % form->unit[1] == 0;
 }
 
 void compute_case_name(const compute_form *form, const compute_shape *shape, char *name,

@@ -15,14 +15,14 @@ typedef struct compute_form {
   int unit[2];
   const char *f32; /* names of tensors, a letter each, that are f32 whatever the others are */
   const compute_place
-      *place; /* outputs in caches; the last has tensor NULL. NULL: there are none */
+      *place; /* outputs in caches or storages; the last has tensor NULL. NULL: there are none */
 } compute_form;
 
 /* dtype: of tensors whose type the text leaves open. */
 typedef struct compute_shape {
   llrt_dtype dtype;
   int64_t rows, columns;
-  bool appends; /* for forms that have places, and for no others */
+  bool appends; /* for forms that have places of slots, and for no others */
 } compute_shape;
 
 extern const compute_form compute_forms[];

@@ -23,13 +23,22 @@ static void draw_slots(placed *p, int64_t positions, int first, uint64_t seed) {
   free(order);
 }
 
+/* As they are. */
+static void number_slots(placed *p, int64_t positions) {
+  p->slot = malloc((size_t)positions * sizeof *p->slot);
+  if (!p->slot) harness_must(LLRT_OUT_OF_MEMORY, "host memory");
+  for (int64_t i = 0; i < positions; i++) p->slot[i] = i;
+}
+
 void placed_begin(harness *h, const compute_place *place, uint64_t seed, device_matrix *x,
                   placed *p) {
   llrt_tensor *tensor = &x->tensor;
   int64_t positions = tensor->shape[0];
   size_t bytes = (size_t)positions * sizeof *p->slot;
-  p->slots = 2 * (positions + BLOCK - 1) / BLOCK * BLOCK;
-  draw_slots(p, positions, place->first, seed);
+  p->stored = place->first == COMPUTE_STORED;
+  p->slots = p->stored ? positions : 2 * (positions + BLOCK - 1) / BLOCK * BLOCK;
+  if (p->stored) number_slots(p, positions);
+  else draw_slots(p, positions, place->first, seed);
   harness_must(llrt_memory_allocate(h->device, bytes, &p->device_slot), "device memory");
   harness_must(
       llrt_memory_copy(h->device, p->device_slot, p->slot, bytes, LLRT_COPY_TO_DEVICE, NULL),
@@ -57,7 +66,7 @@ void placed_begin(harness *h, const compute_place *place, uint64_t seed, device_
   tensor->data = p->memory.tensor.data;
   tensor->storage = &p->storage;
   tensor->indices = &p->index;
-  tensor->n_indices = 1;
+  tensor->n_indices = !p->stored;
 }
 
 void placed_end(harness *h, device_matrix *x, placed *p) {
@@ -92,6 +101,6 @@ bool placed_read(harness *h, const placed *p, unsigned char poison, device_matri
     memcpy(x->host + i * width, element, width);
     memset(element, poison, width);
   }
-  for (size_t i = 0; i < from->bytes; i++) untouched &= from->host[i] == poison;
+  for (size_t i = 0; i < from->bytes && !p->stored; i++) untouched &= from->host[i] == poison;
   return untouched;
 }

@@ -1,5 +1,5 @@
 /* Outputs of an expression that lie in a paged cache: in a storage of its slots, at slots that an
- * index chooses. */
+ * index chooses; or in a storage as they are. */
 #ifndef LLRT_BENCHMARKS_COMPUTE_PLACES_H
 #define LLRT_BENCHMARKS_COMPUTE_PLACES_H
 
@@ -7,8 +7,9 @@
 
 /* The tensor's first axis is one of slots in memory, in blocks of 16; storage: of that; first: the
  * slot of the first position in its block, or COMPUTE_APART: positions beside each other lie in
- * blocks of their own. */
+ * blocks of their own; COMPUTE_STORED: there are no slots. */
 #define COMPUTE_APART (-1)
+#define COMPUTE_STORED (-2)
 typedef struct compute_place {
   const char *tensor, *storage;
   int first;
@@ -17,6 +18,7 @@ typedef struct compute_place {
 /* A tensor's cache; `slots` 0: it has none. */
 typedef struct placed {
   int64_t slots, *slot; /* positions of the first axis -> slots; on the host */
+  bool stored;          /* a position's slot is itself; what pads are is not compared */
   void *device_slot;
   llrt_index index;
   llrt_storage storage;

@@ -6,6 +6,7 @@
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -128,25 +129,27 @@ static char *compiled_with(const char *text, const llrt_arg *args, int n, llrt_e
   return made;
 }
 
-/* Residual and norm of two rows of so many bf16. */
-static char *compiled_norm(int length) {
+/* An expression of two tensors and a weight, and two outputs, of two rows of so many bf16. */
+static char *compiled_pair(const char *text, int length, llrt_emit form) {
   llrt_tensor row = {.dtype = LLRT_BF16, .rank = 2, .shape = {2, length}},
               weight = {.dtype = LLRT_BF16, .rank = 1, .shape = {length}};
-  llrt_arg args[] = {{.name = "x", .tensor = &row},    {.name = "r", .tensor = &row},
-                     {.name = "w", .tensor = &weight}, {.name = "h", .tensor = &row},
-                     {.name = "y", .tensor = &row},    {.name = "eps", .number = 1e-6}};
-  char text[4000];
-  trial_read_text("residual_rms_norm", text, sizeof text);
-  return compiled_with(text, args, 6, LLRT_EMIT_OBJECT);
+  llrt_arg args[] = {{.name = "x", .tensor = &row},
+                     {.name = "r", .tensor = &row},
+                     {.name = "w", .tensor = &weight},
+                     {.name = "h", .tensor = &row},
+                     {.name = "y", .tensor = &row}};
+  return compiled_with(text, args, 5, form);
 }
 
 /* Rows that are not aligned take about three registers for each element: in clusters a thread has
  * as many of them where it holds few elements as where it holds 32, and ptxas spills little. */
 Test(compute_lines, cluster_registers) {
   enum { UNIT_REGISTERS = 1 << 16, LEAST_REGISTERS = 64 };
+  static const char text[] = "(x[t n], r[t n], w[n]) -> (h[t n], y[t n]) "
+                             "{ h = x * rsqrt(mean(x * r, n)) * w; y = r }";
   static const int length[] = {34111, 50257, 65535};
   for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
-    char *ptx = compiled_norm(length[i]);
+    char *ptx = compiled_pair(text, length[i], LLRT_EMIT_OBJECT);
     int threads = directive(ptx, ".maxntid "), blocks = directive(ptx, ".minnctapersm ");
     cr_expect_not_null(strstr(ptx, "barrier.cluster"), "%d: no clusters", length[i]);
     cr_expect(threads > 0 && blocks > 0 && UNIT_REGISTERS / (threads * blocks) >= LEAST_REGISTERS,
@@ -240,4 +243,60 @@ Test(compute_lines, weights_are_not_ahead) {
                steps_ahead(with), steps_ahead(bare));
   llrt_buffer_free(&bare);
   llrt_buffer_free(&with);
+}
+
+/* ---- walked rows ---- */
+
+static int count(const char *text, const char *what) {
+  int n = 0;
+  for (const char *at = strstr(text, what); at; at = strstr(at + 1, what)) n++;
+  return n;
+}
+
+/* What waits for as many joins is made in one walk, and handed on behind one barrier. */
+Test(compute_lines, joins_share_walks) {
+  static const struct {
+    const char *text;
+    int walks, barriers;
+  } cases[] = {
+      {"(x[t n]) -> (y[t n]) { y = x * sum(x, n) + max(x, n) }", 2, 1},
+      {"(x[t n]) -> (y[t n]) { y = x * sum(x * x, n) + max(x, n) + min(x, n) }", 2, 1},
+      {"(x[t n]) -> (y[t n]) { c = x - mean(x, n); y = c * sum(c * c, n) + max(x, n) }", 3, 2},
+      {"(x[t n]) -> (y[t n]) { m = max(x, n); y = x * sum(exp(x - m), n) + sum(x, n) }", 2, 2},
+      {"(x[t n], w[n]) -> (y[t n]) { y = x * sum(w, n) + max(x * w, n) }", 2, 1},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int weights = strstr(cases[i].text, "w[n]") != NULL;
+    char *plan = compiled_rows(cases[i].text, 40000, weights, LLRT_EMIT_PLAN);
+    cr_expect_eq(count(plan, "\n  walk "), cases[i].walks, "%s: %s", cases[i].text, plan);
+    cr_expect_eq(count(plan, "\n  barrier"), cases[i].barriers, "%s: %s", cases[i].text, plan);
+    llrt_buffer_free(&plan);
+  }
+}
+
+/* A rounded sum stays in place of its two tensors, in as many blocks' memory as it takes: they are
+ * loaded in the first walk alone, inside of bounds and at their edge. */
+Test(compute_lines, sums_stay) {
+  static const char text[] = "(x[t n], r[t n], w[n]) -> (h[t n], y[t n]) "
+                             "{ h = bf16(x + r); y = h * rsqrt(mean(h * h, n) + 1e-6) * w }";
+  static const struct {
+    int length, blocks, loads;
+  } cases[] = {{39999, 1, 2}, {65536, 2, 1}, {151936, 4, 2}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *plan = compiled_pair(text, cases[i].length, LLRT_EMIT_PLAN), cluster[20];
+    snprintf(cluster, sizeof cluster, "cluster: %d blocks", cases[i].blocks);
+    cr_expect_eq(strstr(plan, cluster) != NULL, cases[i].blocks > 1, "%d", cases[i].length);
+    cr_expect_eq(count(plan, "load tensor 2,"), cases[i].loads, "%d: %s", cases[i].length, plan);
+    cr_expect_not_null(strstr(plan, "to shared buffer 0 (16384 bytes)"), "%d", cases[i].length);
+    llrt_buffer_free(&plan);
+  }
+}
+
+/* Of a row's last turn a warp asks by itself whether it has elements, and whether all of them. */
+Test(compute_lines, whole_warps) {
+  char *ptx =
+      compiled_rows("(x[t n]) -> (y[t n]) { y = x - sum(x, n) }", 40000, 0, LLRT_EMIT_OBJECT);
+  int votes = count(ptx, "vote.sync.all");
+  cr_expect_eq(votes, 4, "%d votes", votes);
+  llrt_buffer_free(&ptx);
 }

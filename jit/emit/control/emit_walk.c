@@ -7,8 +7,10 @@
 #include "jit/emit/place/address.h"
 #include "jit/plan/facts/box.h"
 
+#include "base/bits.h"
 #include "jit/plan/facts/eval.h"
 #include "jit/plan/facts/value.h"
+#include "layout/f2.h"
 
 #include <string.h>
 
@@ -20,6 +22,7 @@ typedef struct walker {
   LLVMValueRef begin, end;
   LLVMValueRef first;  /* the turn that the loop begins with */
   LLVMValueRef mirror; /* backwards: turn number i of the loop is this less i; else NULL */
+  LLVMValueRef whole;  /* emit_walked's */
 } walker;
 
 /* The turn that comes when the loop has counted so far. */
@@ -55,7 +58,8 @@ static void load_ahead(walker *w, LLVMValueRef turn) {
   turn = turn_at(w, turn);
   decode_turn(w, turn);
   const emit_walked *now = e->walked;
-  emit_walked walked = {.grid = w->grid, .begin = w->begin, .end = w->end, .turn = turn};
+  emit_walked walked = {
+      .grid = w->grid, .begin = w->begin, .end = w->end, .turn = turn, .whole = w->whole};
   e->walked = &walked;
   emit_steps(e, w->at + 1, w->step->ahead);
   e->walked = now;
@@ -137,6 +141,18 @@ static int moved_value(const walker *w, uint32_t *tensors) {
   return value;
 }
 
+/* Whether all that the warp has of a value lies inside in this turn: what a thread has in its last
+ * register lies farthest. */
+static LLVMValueRef is_whole(emitter *e, const plan_value *value) {
+  const plan_kernel *kernel = e->kernel;
+  uint64_t last = f2_apply(plan_value_columns(value, PLAN_REGISTER),
+                           bits_mask(plan_value_bits(value, PLAN_REGISTER)));
+  LLVMValueRef inside = NULL;
+  for (int i = 0; i < kernel->n_bounds; i++)
+    inside = emit_and(e, inside, emit_is_bounded(e, value, &kernel->bound[i], last));
+  return inside ? e->ops->all_lanes(e, inside) : NULL;
+}
+
 /* What a thread has in registers, and lanes behind the first, lies farther along each axis than
  * what the first lane has in register 0: where that is outside for each lane, all is. */
 static void end_by_warps(walker *w) {
@@ -153,6 +169,7 @@ static void end_by_warps(walker *w) {
     if (tensors & ~bound->tensors) continue;
     inside = emit_and(e, inside, emit_is_bounded(e, &spread, bound, 0));
   }
+  w->whole = is_whole(e, &spread);
   e->grid = w->grid;
   memcpy(e->upper, w->upper, sizeof w->upper);
   if (!inside) return;
@@ -186,6 +203,7 @@ void emit_walk(emitter *e, int at) {
     w.mirror =
         LLVMBuildSub(e->builder, LLVMBuildAdd(e->builder, w.begin, w.end, ""), emit_i64(e, 1), "");
   if (step->by_warps && e->ops->all_lanes) end_by_warps(&w);
+  walked.whole = w.whole;
   if (step->ahead) load_ahead(&w, w.first);
   if (e->team) emit_await_team(e);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder), head = emit_new_block(e, "walk");

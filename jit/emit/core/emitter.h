@@ -134,6 +134,8 @@ typedef struct emit_walked {
   LLVMValueRef turn;       /* i64: of begin .. end - 1 */
   LLVMValueRef begin, end; /* i64: the block's turns */
   LLVMValueRef number;     /* i32: what emit_turn_number gives, if it was computed; else NULL */
+  LLVMValueRef whole; /* i1: all that the warp has lies inside of all bounds in the last turn, and
+                         so in each; NULL: it is not asked */
 } emit_walked;
 
 /* A PLAN_LOOP around a walk whose order is turned (plan_step.turned): each turn of the walk goes

@@ -76,13 +76,16 @@ LLVMValueRef emit_inside(emitter *e, const emit_place *place, uint64_t tile) {
 
 LLVMValueRef emit_interior(emitter *e, uint32_t ignored_bounds) {
   const plan_kernel *kernel = e->kernel;
-  LLVMValueRef interior = emit_block_within(e);
+  LLVMValueRef inside = NULL;
   for (int i = 0; i < kernel->n_bounds; i++) {
     if (ignored_bounds >> i & 1) continue;
     LLVMValueRef full = bound_full(e, &kernel->bound[i]);
-    interior = emit_and(e, interior, below(e, e->upper[kernel->bound[i].top], full));
+    inside = emit_and(e, inside, below(e, e->upper[kernel->bound[i].top], full));
   }
-  return interior;
+  if (inside && e->walked && e->walked->whole)
+    inside = LLVMBuildOr(e->builder, inside, e->walked->whole, "");
+  LLVMValueRef within = emit_block_within(e);
+  return inside ? emit_and(e, within, inside) : within;
 }
 
 static uint64_t copy_mask(const plan_value *value, plan_dim dim) {

@@ -51,5 +51,9 @@ llrt_status reduce_threads(draft *d, reduce_value *value, int kept);
  * spread: warps then hold different elements as far as there are enough; else all those that held
  * partial results hold the same. */
 llrt_status reduce_block(draft *d, reduce_value *value, int kept, bool spread);
+/* The same of several values, which warps hand on behind one barrier where the draft has their
+ * buffers apart. */
+llrt_status reduce_blocks(draft *d, reduce_value *const *values, const int *kept, int n,
+                          bool spread);
 
 #endif

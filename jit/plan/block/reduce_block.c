@@ -126,14 +126,59 @@ llrt_status reduce_threads(draft *d, reduce_value *value, int kept) {
   return reduce_fold(d, value, kept + warps + lanes, false);
 }
 
+/* The barrier behind the stores of the steps from `first` on, if it is the only one; -1. */
+static int only_barrier(const draft *d, int first) {
+  const plan_step *step = d->kernel->step;
+  int found = -1;
+  for (int i = first; i < d->kernel->n_steps; i++) {
+    if (step[i].kind != PLAN_BARRIER) continue;
+    if (found >= 0 || step[i - 1].kind != PLAN_SHARED_STORE) return -1;
+    found = i;
+  }
+  return found;
+}
+
+/* Of two exchanges behind each other, whose buffers lie apart, the second one's stores come before
+ * the barrier of the first, and then it has none; first: the steps that each begins with. */
+static void share_barrier(draft *d, int *barrier, int first) {
+  plan_kernel *kernel = d->kernel;
+  plan_step moved[PLAN_MAX_STEPS];
+  int own = only_barrier(d, first), n = own - first;
+  if (*barrier < 0 || own < 0 || kernel->step[*barrier].own != kernel->step[own].own) return;
+  memcpy(moved, &kernel->step[first], (size_t)n * sizeof *moved);
+  memmove(&kernel->step[*barrier + n], &kernel->step[*barrier],
+          (size_t)(first - *barrier) * sizeof *moved);
+  memcpy(&kernel->step[*barrier], moved, (size_t)n * sizeof *moved);
+  memmove(&kernel->step[own], &kernel->step[own + 1],
+          (size_t)(kernel->n_steps - own - 1) * sizeof *moved);
+  kernel->n_steps--;
+  *barrier += n;
+}
+
+llrt_status reduce_blocks(draft *d, reduce_value *const *values, const int *kept, int n,
+                          bool spread) {
+  int barrier = -1;
+  for (int i = 0; i < n; i++) {
+    const plan_value in = d->kernel->value[values[i]->key];
+    LLRT_TRY(reduce_threads(d, values[i], kept[i]));
+    LLRT_TRY(fold_lanes(d, values[i], kept[i] + count_beyond(&in, PLAN_WARP, kept[i])));
+  }
+  for (int i = 0; i < n; i++) {
+    const plan_value in = d->kernel->value[values[i]->key];
+    int first = d->kernel->n_steps;
+    if (count_beyond(&in, PLAN_WARP, kept[i]) == 0) continue;
+    LLRT_TRY(through_shared(d, values[i], kept[i], spread));
+    if (i == 0 && d->apart) barrier = only_barrier(d, first);
+    else share_barrier(d, &barrier, first);
+  }
+  for (int i = 0; i < n; i++) {
+    const plan_value loaded = d->kernel->value[values[i]->key];
+    LLRT_TRY(reduce_fold(d, values[i], kept[i] + count_beyond(&loaded, PLAN_LANE, kept[i]), false));
+    LLRT_TRY(fold_lanes(d, values[i], kept[i]));
+  }
+  return LLRT_OK;
+}
+
 llrt_status reduce_block(draft *d, reduce_value *value, int kept, bool spread) {
-  const plan_value in = d->kernel->value[value->key];
-  int warps = count_beyond(&in, PLAN_WARP, kept);
-  LLRT_TRY(reduce_threads(d, value, kept));
-  LLRT_TRY(fold_lanes(d, value, kept + warps));
-  if (warps == 0) return LLRT_OK;
-  LLRT_TRY(through_shared(d, value, kept, spread));
-  const plan_value loaded = d->kernel->value[value->key];
-  LLRT_TRY(reduce_fold(d, value, kept + count_beyond(&loaded, PLAN_LANE, kept), false));
-  return fold_lanes(d, value, kept);
+  return reduce_blocks(d, &value, &kept, 1, spread);
 }

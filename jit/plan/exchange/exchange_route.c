@@ -75,21 +75,23 @@ static int held_bytes(const draft *d) {
   return kernel->launch.rounds > 0 || d->keeps ? 0 : plan_ring_bytes(kernel);
 }
 
-/* Buffers of a draft that wants them apart: they take so many bytes together, and from so many on
- * one that is like the next is used again. */
+/* Buffers of a draft that wants them apart: they take so many bytes together, beside rings that
+ * hold what is kept fewer, and from so many on one that is like the next is used again. */
 #define APART_BYTES 8192
+#define APART_BYTES_BESIDE_RINGS 2048
 #define APART_BUFFERS 4
 
 /* Puts a buffer behind all others, where nobody who still reads is in its way; false: it lies where
  * they do. */
 static bool lies_apart(const draft *d, plan_buffer *buffer) {
   const plan_kernel *kernel = d->kernel;
-  int end = 0;
+  int begin = d->keeps ? plan_ring_bytes(kernel) : 0, end = begin;
+  int most = d->keeps ? APART_BYTES_BESIDE_RINGS : APART_BYTES;
   if (!d->apart) return false;
   for (int i = 0; i < kernel->n_buffers; i++)
     end = bits_max(end, plan_buffer_end(&kernel->buffer[i]));
   end = (end + 15) & -16;
-  if (end + buffer->bytes > APART_BYTES) return false;
+  if (end + buffer->bytes - begin > most) return false;
   buffer->offset = end;
   return true;
 }
@@ -118,7 +120,7 @@ static llrt_status take_buffer(draft *d, const plan_buffer *wanted, const plan_v
   plan_buffer *buffer = &kernel->buffer[*number];
   *buffer = *wanted;
   *apart = lies_apart(d, buffer);
-  if (kernel->launch.rounds > 0 || d->keeps) buffer->offset = plan_ring_bytes(kernel);
+  if (kernel->launch.rounds > 0 || (d->keeps && !*apart)) buffer->offset = plan_ring_bytes(kernel);
   kernel->n_buffers++;
   add_iterations(target, d->strip_bits, buffer);
   return LLRT_OK;

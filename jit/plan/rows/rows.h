@@ -7,9 +7,10 @@
  *   rows_pads.c    what lies beyond a shape in a padded output
  *   rows_slots.c   slots that an index chooses, side by side in memory
  *   rows_words.c   bits of an output's words that are permuted
- *   rows_reduce.c  joins along axes: in the block, or walked
+ *   rows_reduce.c  joins along axes, in the block
+ *   rows_walk.c    joins along rows that are walked
  *   rows_halves.c  extremes of 16-bit floats, two in a word
- *   rows_keep.c    tensors of walked rows that stay in shared memory from walk to walk
+ *   rows_keep.c    what of walked rows stays in shared memory from walk to walk
  *   rows_online.c  a walked row's maximum and sum of exponentials in one walk
  *   rows_flip.c    values backwards along an axis that each thread has
  *   rows_scan.c    scans along axes, in the block or from turn to turn
@@ -41,6 +42,7 @@ typedef struct rows {
   bool may_keep;   /* walked: what several walks want may stay in shared memory */
   int walk_blocks; /* walked: blocks of a multiprocessor that share its memory and registers; 0: as
                       many as there is room for */
+  int walk_warps;  /* walked once: warps of a multiprocessor; 0: walk_blocks tells */
   bool wants_halves; /* refused, but for two kernels of which each stores one half of bytes */
   uint8_t half;      /* which elements of bytes are stored that no thread has whole: kernel's */
   int n_groups;      /* sets of axes that something is joined along, each in the next */
@@ -51,7 +53,8 @@ typedef struct rows {
   int elements;                    /* of a thread, but for those beyond the end of its rows */
   int value[PROGRAM_MAX_NODES];    /* by node; ROWS_NONE: not made, or of a turn that is over */
   int loaded[PROGRAM_MAX_NODES];   /* of tensors, likewise: the elements as they were in memory */
-  int kept[PROGRAM_MAX_NODES];     /* of tensors that walks share: the ring of their turns */
+  int kept[PROGRAM_MAX_NODES];     /* of what walks share: the ring of its turns */
+  bool cut[PROGRAM_MAX_NODES];     /* stays in place of the tensors that it is made of */
   bool is_kept[PROGRAM_MAX_NODES]; /* a walk has filled it */
   int carried[PROGRAM_MAX_NODES];  /* of scans in the open walk: what stands before the turn */
   int first[PROGRAM_MAX_NODES];    /* likewise, before the first turn */
@@ -96,6 +99,8 @@ bool rows_is_of_rows(const rows *r, int node);
 /* rows_kernel.c: how many tensors differ from row to row, and are loaded before anything waits;
  * node (room for each node, or NULL): their nodes. */
 int rows_loaded_first(const rows *r, int *node);
+/* rows_kernel.c: whether blocks may form clusters. */
+bool rows_may_cluster(const rows *r);
 /* rows_kernel.c: how many are the same for several rows. */
 int rows_count_weights(const rows *r);
 /* rows_registers.c: blocks that a multiprocessor has registers for; 0: ptxas decides. Walks that
@@ -134,11 +139,20 @@ llrt_status rows_lay_out_words(rows *r, int tensor, int *value);
 /* Permutes the bits of the words of what is stored. */
 llrt_status rows_permute_words(rows *r, int tensor, int *value);
 
-/* rows_keep.c: bits of an element of all tensors that several walks want; how many they are. */
+/* rows_keep.c: bits of an element of all of a row that several walks want; how many they are. */
 int rows_shared_bits(const rows *r, int *tensors);
+/* rows_keep.c: turns of a walked row; 0: only a run knows. */
+int64_t rows_turns(const rows *r);
 /* Bytes of rings of a block, if so many share a multiprocessor. */
 int64_t rows_room(const rows *r, int blocks);
-/* rows_keep.c: gives rings to tensors that several walks want, where a whole row has room. */
+/* rows_keep.c: finds which values of 16 bits stay in place of the tensors that they are made of. */
+void rows_find_cuts(rows *r);
+/* Whether there would be one if rows were walked. */
+bool rows_has_cut(const rows *r);
+/* Whether the node's value is such, and has a ring; its value. */
+bool rows_is_cut(const rows *r, int node);
+llrt_status rows_make_cut(rows *r, int node, int *value);
+/* rows_keep.c: gives rings to what several walks want, where a whole row has room. */
 llrt_status rows_begin_keeping(rows *r);
 /* In a walk, behind its loads: stores what has a ring that nothing is in yet. */
 llrt_status rows_keep_loaded(rows *r);
@@ -169,7 +183,7 @@ llrt_status rows_reduce(rows *r, int node, int in, int *out);
  * are loaded, or of their sizes; its value. */
 bool rows_joins_halves(rows *r, int node);
 llrt_status rows_reduce_halves(rows *r, int node, int *out);
-/* The same, of a value that `make` makes in each turn of a walk. */
+/* rows_walk.c: the same, of a value that is made in each turn of a walk. */
 llrt_status rows_walk_reduce(rows *r, int node, int *out);
 
 /* Shared with rows_pads.c: the number with this code of `type` in place of what lies beyond the end
@@ -182,6 +196,19 @@ llrt_status rows_leave_out(rows *r, const program_node *node, int *value);
 /* The same elements under another number, as a value of its own tile (reduced: 0), or of the
  * kernel's again. */
 llrt_status rows_renamed(rows *r, int value, uint64_t reduced, int *number);
+/* A join as it is made: its values are taken for whole ones, whose tile is what is not reduced. */
+typedef struct rows_joining {
+  const program_node *node;
+  reduce_value value;
+  int kept;      /* log2 elements that are left */
+  uint64_t left; /* the kernel's tile bits of those */
+} rows_joining;
+/* Shared with rows_walk.c: leaves out of value `in` what lies beyond ends, and begins its join; a
+ * sum over the count of what it is of. */
+llrt_status rows_begin_join(rows *r, const program_node *node, int in, rows_joining *j);
+llrt_status rows_divide_mean(rows *r, const program_node *node, int *value);
+/* rows_reduce.c: how many joins of the program's wait for each other, one behind the other. */
+int rows_depth(const rows *r);
 /* The axes of a reduction that are group g's, but for those of the group inside it. */
 static inline uint8_t rows_part_of(const rows *r, const program_node *node, int g) {
   uint8_t inside = g > 0 ? r->group[g - 1] : 0;
@@ -200,6 +227,27 @@ llrt_status rows_folded_layout(rows *r, const program_node *node, plan_value *ou
 int rows_online_sum(const rows *r, int max);
 /* Makes the values of both. */
 llrt_status rows_walk_online(rows *r, int max, int sum);
+
+/* rows_walk.c: the reduction in whose walk that of the node is made; its own number: in its own. */
+int rows_leader(const rows *r, int node);
+/* A reduction that a walk makes: of the elements of a turn 2^fold are left, joined with what was
+ * carried they are `next`. */
+typedef struct rows_walked {
+  int number, fold;
+  reduce_value first, carried, next;
+  rows_joining join;
+} rows_walked;
+#define ROWS_MOST_TOGETHER 3
+/* Reductions that are made in another one's walk: before the walk what they need, in it their turn,
+ * behind it what becomes of them. */
+typedef struct rows_together {
+  rows_walked of[ROWS_MOST_TOGETHER];
+  int n;
+} rows_together;
+llrt_status rows_begin_together(rows *r, int leader, rows_together *t);
+llrt_status rows_turn_together(rows *r, rows_together *t);
+/* lead: the leader's value, of which 2^kept elements are left when it is joined. */
+llrt_status rows_end_together(rows *r, reduce_value *lead, int kept, rows_together *t);
 
 /* rows_scan.c: node number `node`, a scan of value `in`, in the block; in a walk its turn. */
 llrt_status rows_scan(rows *r, int node, int in, int *out);

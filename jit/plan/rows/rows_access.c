@@ -233,6 +233,14 @@ static llrt_status narrow(rows *r, int *value) {
   return draft_retype(&r->d, map, value);
 }
 
+/* Whether the elements of a kept value are those that the tensor has. */
+static bool is_encoded(rows *r, int tensor) {
+  const program_tensor *own = &r->program->tensor[tensor];
+  if (!rows_is_cut(r, own->node) || r->program->node[own->node].through != own->store) return false;
+  const plan_value *kept = &r->d.kernel->value[r->loaded[own->node]];
+  return !own->words && word_of(&r->d, kept, tensor) == kept->word;
+}
+
 /* The value as the tensor's elements. */
 static llrt_status encode(rows *r, const program_tensor *tensor, int *value) {
   llrt_dtype from = (llrt_dtype)r->program->node[tensor->node].type;
@@ -272,7 +280,8 @@ static llrt_status store_elements(rows *r, int tensor, int value, int form) {
   access_forms f;
   bool words = r->program->tensor[tensor].words != 0;
   if (words) LLRT_TRY(rows_lay_out_words(r, tensor, &value));
-  LLRT_TRY(encode(r, &r->program->tensor[tensor], &value));
+  if (is_encoded(r, tensor)) value = r->loaded[r->program->tensor[tensor].node];
+  else LLRT_TRY(encode(r, &r->program->tensor[tensor], &value));
   if (rows_stores_slots(r, tensor, value)) return rows_store_slots(r, tensor, value);
   plan_value *stored = &kernel->value[value];
   if (kernel->tensor_bits[tensor] < 32) stored->word = (uint8_t)word_of(&r->d, stored, tensor);

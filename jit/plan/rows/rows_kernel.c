@@ -116,6 +116,13 @@ static bool begins_with_end(const rows *r) {
   return part && !carries;
 }
 
+/* What other blocks of the cluster read of a block they have read before it ends, and before it
+ * stores: a barrier would wait for stores. */
+static llrt_status let_others_read(plan_kernel *kernel) {
+  if (!plan_others_read(kernel)) return LLRT_OK;
+  return draft_step(kernel, (plan_step){.kind = PLAN_BARRIER});
+}
+
 /* What is written along rows, in one walk. */
 static llrt_status walk_outputs(rows *r) {
   plan_kernel *kernel = r->d.kernel;
@@ -131,6 +138,7 @@ static llrt_status walk_outputs(rows *r) {
     if (is_stored(r, t, IN_WALK)) LLRT_TRY(rows_begin_scans(r, r->program->tensor[t].node));
   }
   int walk;
+  if (kernel->cluster_bits) LLRT_TRY(let_others_read(kernel));
   LLRT_TRY(draft_open(kernel, (plan_step){.kind = PLAN_WALK, .bare = true}, &walk));
   kernel->step[walk].reverse = begins_with_end(r);
   LLRT_TRY(store_outputs(r, IN_WALK, walk));
@@ -212,13 +220,6 @@ static llrt_status open_indices(rows *r, int *branch) {
   return draft_open_indices(&r->d, walked, 0, branch);
 }
 
-/* What other blocks of the cluster read of a block they have read before it ends, and before it
- * stores: a barrier would wait for stores. */
-static llrt_status let_others_read(plan_kernel *kernel) {
-  if (!plan_others_read(kernel)) return LLRT_OK;
-  return draft_step(kernel, (plan_step){.kind = PLAN_BARRIER});
-}
-
 /* Rows that lie in a block. */
 static llrt_status resident_steps(rows *r) {
   plan_kernel *kernel = r->d.kernel;
@@ -227,7 +228,7 @@ static llrt_status resident_steps(rows *r) {
   LLRT_TRY(reduce_resident(r));
   if (r->clusters) LLRT_TRY(let_others_read(kernel));
   LLRT_TRY(store_outputs(r, BEHIND_JOINS, -1));
-  return r->clusters ? let_others_read(kernel) : LLRT_OK;
+  return kernel->cluster_bits ? let_others_read(kernel) : LLRT_OK;
 }
 
 /* Indices and extents in device memory are of whole blocks. */
@@ -240,10 +241,18 @@ static bool may_cluster(const op_description *desc) {
   return may;
 }
 
+bool rows_may_cluster(const rows *r) { return may_cluster(r->d.desc); }
+
 int rows_count_weights(const rows *r) {
   int n = 0;
   for (int i = 0; i < r->program->n_nodes; i++) n += rows_is_loaded(r, i);
   return n - rows_loaded_first(r, NULL);
+}
+
+/* Of rows of known length turns are a number of the code: ptxas may unroll short walks. */
+static void know_turns(rows *r) {
+  int64_t turns = r->resident || r->d.kernel->target.simd_lanes ? 0 : rows_turns(r);
+  if (turns > 0) r->d.kernel->walk.turns = (plan_number){.arg = -1, .value = turns};
 }
 
 /* *made: false where rows that are to be resident are too long. */
@@ -256,16 +265,18 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   if (target->simd_lanes)
     kernel->lane_bits = bits_min(kernel->lane_bits, bits_log2(target->vector_bytes * 8 / 16));
   if (r->resident) d->roles.resident = r->program->reduced;
-  d->apart = r->resident;
+  d->apart = r->resident || !target->simd_lanes;
   if (r->resident) d->roles.may_be_empty = 0;
   LLRT_TRY(draft_digits(d));
   if (d->divided)
     return llrt_error(LLRT_UNSUPPORTED, "the tensors' storages have no common refinement");
   LLRT_TRY(check_outputs(r));
+  rows_find_cuts(r);
   LLRT_TRY(rows_tile(r, made));
   if (!*made) return LLRT_OK;
   LLRT_TRY(draft_space(d));
   if (!r->resident) LLRT_TRY(draft_walk_turns(d, r->program->reduced, 1));
+  know_turns(r);
   LLRT_TRY(rows_begin_keeping(r));
   int present = -1;
   LLRT_TRY(open_indices(r, &present));

@@ -83,6 +83,7 @@ static llrt_status make(rows *r, int number) {
   if (node->op == EXPR_NUMBER)
     return rows_number(r, (llrt_dtype)node->type,
                        (plan_number){.arg = -1, .value = (int64_t)node->bits}, value);
+  if (rows_is_cut(r, number)) return rows_make_cut(r, number, value);
   bool scan = program_scans(node->op);
   if (node->reduced && !scan && !r->resident) return rows_walk_reduce(r, number, value);
   if (node->reduced && !scan && rows_joins_halves(r, number))
@@ -113,7 +114,7 @@ llrt_status rows_fetch_for(rows *r, int number) {
   const program_node *node = &r->program->node[number];
   bool scan = program_scans(node->op);
   bool walks = node->reduced && !scan && !r->resident; /* and loads in its turns */
-  bool kept = r->is_kept[number] && !rows_keeps_part(r, number);
+  bool kept = r->is_kept[number] && (r->cut[number] || !rows_keeps_part(r, number));
   if (r->value[number] != ROWS_NONE || kept || walks) return LLRT_OK;
   uint64_t bits;
   int of = node->op == EXPR_TENSOR ? rows_flip_of(r, number, &bits) : ROWS_NONE;
@@ -163,6 +164,7 @@ static bool is_alone(const plan_kernel *kernel, const plan_step *step) {
   case PLAN_FILL:
   case PLAN_JOIN:
   case PLAN_FOLD:
+  case PLAN_CARRY:
   case PLAN_IF_INTERIOR: return true;
   case PLAN_SHARED_STORE:
   case PLAN_SHARED_LOAD: return kernel->buffer[step->buffer].slots > 0;

@@ -151,14 +151,14 @@ static llrt_status turn(const online *o, int x, int *max, int *sum) {
 
 /* ---- the whole ---- */
 
-static llrt_status joined(const online *o, int combiner, int value, int *out) {
+static llrt_status joined(const online *o, int combiner, int value, rows_together *t, int *out) {
   reduce_value whole = {.op = combiner, .type = LLRT_F32, .key = value};
   uint64_t left = o->bits & ~rows_bits_of(o->r, o->node->reduced);
-  LLRT_TRY(reduce_block(&o->r->d, &whole, bits_count(left), false));
+  LLRT_TRY(rows_end_together(o->r, &whole, bits_count(left), t));
   return rows_end_join(o->r, &whole, left, out);
 }
 
-static llrt_status walk(const online *o, int *max, int *sum) {
+static llrt_status walk(const online *o, rows_together *t, int *max, int *sum) {
   rows *r = o->r;
   plan_kernel *kernel = r->d.kernel;
   int first[2], carried[2], before[2][PROGRAM_MAX_NODES], at, x;
@@ -182,6 +182,7 @@ static llrt_status walk(const online *o, int *max, int *sum) {
   LLRT_TRY(rows_make_node(r, o->node->arg[0]));
   x = r->value[o->node->arg[0]];
   LLRT_TRY(rows_leave_out(r, o->node, &x));
+  LLRT_TRY(rows_turn_together(r, t));
   *max = carried[0];
   *sum = carried[1];
   LLRT_TRY(turn(o, x, max, sum));
@@ -197,6 +198,7 @@ static llrt_status walk(const online *o, int *max, int *sum) {
 llrt_status rows_walk_online(rows *r, int max_node, int sum_node) {
   const program_node *node = &r->program->node[max_node];
   online o = {.r = r, .node = node, .narrow = r->narrow[r->program->node[sum_node].arg[0]]};
+  rows_together together;
   plan_value tile;
   int max, sum, own, had;
   LLRT_TRY(rows_folded_layout(r, node, &o.layout, &o.fold));
@@ -206,12 +208,14 @@ llrt_status rows_walk_online(rows *r, int max_node, int sum_node) {
   LLRT_TRY(rows_layout(r, o.bits, 32, &tile));
   if (!llrt_layout_equal(&tile.layout, &o.layout.layout))
     return llrt_error(LLRT_INTERNAL, "a turn is folded into another layout than its tile's");
-  LLRT_TRY(walk(&o, &max, &sum));
-  LLRT_TRY(joined(&o, LLRT_COMBINE_MAX, max, &r->value[max_node]));
+  LLRT_TRY(rows_begin_together(r, max_node, &together));
+  LLRT_TRY(walk(&o, &together, &max, &sum));
+  LLRT_TRY(joined(&o, LLRT_COMBINE_MAX, max, &together, &r->value[max_node]));
   LLRT_TRY(as_tile(&o, max, &own));
   LLRT_TRY(power_of(&o, own, r->value[max_node], o.bits, &own));
   LLRT_TRY(as_tile(&o, sum, &had));
   LLRT_TRY(apply(&o, EXPR_MULTIPLY, had, own, o.bits, &had));
   LLRT_TRY(as_fold(&o, had, &had));
-  return joined(&o, LLRT_COMBINE_SUM, had, &r->value[sum_node]);
+  together.n = 0;
+  return joined(&o, LLRT_COMBINE_SUM, had, &together, &r->value[sum_node]);
 }

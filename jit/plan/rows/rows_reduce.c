@@ -13,14 +13,6 @@
 
 #include <string.h>
 
-/* A join as it is made: its values are taken for whole ones, whose tile is what is not reduced. */
-typedef struct joining {
-  const program_node *node;
-  reduce_value value;
-  int kept;      /* log2 elements that are left */
-  uint64_t left; /* the kernel's tile bits of those */
-} joining;
-
 int rows_combiner(int op) {
   switch (op) {
   case EXPR_SUM:
@@ -144,11 +136,11 @@ static llrt_status positions_like(rows *r, int axis, int like, int *number) {
   return rows_apply(r, copy, tile_bits, number);
 }
 
-static llrt_status begin_join(rows *r, const program_node *node, int in, joining *j) {
+llrt_status rows_begin_join(rows *r, const program_node *node, int in, rows_joining *j) {
   plan_kernel *kernel = r->d.kernel;
   int value = in, at = 0;
   LLRT_TRY(rows_leave_out(r, node, &value));
-  *j = (joining){.node = node};
+  *j = (rows_joining){.node = node};
   j->value = (reduce_value){.op = rows_combiner(node->op),
                             .type = rows_joined_type(node),
                             .pairs = combine_is_arg(rows_combiner(node->op)),
@@ -173,7 +165,7 @@ llrt_status rows_end_join(rows *r, const reduce_value *value, uint64_t left, int
 }
 
 /* Sum over count. */
-static llrt_status divide_mean(rows *r, const program_node *node, int *value) {
+llrt_status rows_divide_mean(rows *r, const program_node *node, int *value) {
   uint64_t tile_bits = plan_tile_bits_in(r->d.kernel, &r->d.kernel->value[*value]);
   llrt_dtype type = (llrt_dtype)node->type;
   plan_number number;
@@ -210,11 +202,11 @@ static llrt_status divide_mean(rows *r, const program_node *node, int *value) {
 /* In groups inside each other the smaller is joined first: its bits are the tile's last. */
 llrt_status rows_join_groups(rows *r, const program_node *node, uint8_t done, int *value) {
   program_node part = *node;
-  joining j;
+  rows_joining j;
   for (int g = 0; g < r->n_groups; g++) {
     part.reduced = rows_part_of(r, node, g) & (uint8_t)~done;
     if (!part.reduced) continue;
-    LLRT_TRY(begin_join(r, &part, *value, &j));
+    LLRT_TRY(rows_begin_join(r, &part, *value, &j));
     LLRT_TRY(reduce_block(&r->d, &j.value, j.kept, false));
     LLRT_TRY(rows_end_join(r, &j.value, j.left, value));
   }
@@ -225,103 +217,19 @@ llrt_status rows_reduce(rows *r, int number, int in, int *out) {
   const program_node *node = &r->program->node[number];
   *out = in;
   LLRT_TRY(rows_join_groups(r, node, 0, out));
-  return node->op == EXPR_MEAN ? divide_mean(r, node, out) : LLRT_OK;
+  return node->op == EXPR_MEAN ? rows_divide_mean(r, node, out) : LLRT_OK;
 }
 
-/* ---- walked ---- */
+/* ---- joins one behind the other ---- */
 
-static llrt_status fill_step(rows *r, const plan_value *laid_out, reduce_value *value) {
-  plan_kernel *kernel = r->d.kernel;
-  plan_value key = *laid_out, at = *laid_out;
-  plan_step step = {.kind = PLAN_FILL,
-                    .combiner = (uint8_t)value->op,
-                    .type = (uint8_t)value->type,
-                    .pairs = value->pairs};
-  key.bits = (uint8_t)llrt_dtype_bits(value->type);
-  at.bits = (uint8_t)llrt_dtype_bits(value->index);
-  LLRT_TRY(draft_value(kernel, &key, &value->key));
-  step.out = (uint8_t)value->key;
-  if (value->pairs) LLRT_TRY(draft_value(kernel, &at, &value->at));
-  step.index_out = (uint8_t)value->at;
-  return draft_step(kernel, step);
-}
-
-static llrt_status like_values(rows *r, const reduce_value *like, reduce_value *made) {
-  plan_value key = r->d.kernel->value[like->key];
-  *made = *like;
-  LLRT_TRY(draft_value(r->d.kernel, &key, &made->key));
-  if (!like->pairs) return LLRT_OK;
-  plan_value at = r->d.kernel->value[like->at];
-  return draft_value(r->d.kernel, &at, &made->at);
-}
-
-llrt_status rows_folded_layout(rows *r, const program_node *node, plan_value *out, int *fold) {
-  plan_value whole;
-  uint64_t tile_bits = rows_bits_of(r, r->program->node[node->arg[0]].axes);
-  uint64_t left = tile_bits & ~rows_bits_of(r, node->reduced);
-  int bit[LLRT_MAX_BITS], kept = bits_count(left);
-  LLRT_TRY(rows_layout(r, tile_bits, llrt_dtype_bits(rows_joined_type(node)), &whole));
-  whole.reduced = 0;
-  *fold = kept + plan_fold_bits(&whole, PLAN_LANE, kept, bit) +
-          plan_fold_bits(&whole, PLAN_WARP, kept, bit);
-  return plan_fold_laid_out(r->d.kernel, &whole, *fold, whole.bits, out);
-}
-
-llrt_status rows_walk_reduce(rows *r, int number, int *out) {
-  const program_node *node = &r->program->node[number];
-  plan_kernel *kernel = r->d.kernel;
-  plan_value laid_out;
-  reduce_value first = {.op = rows_combiner(node->op),
-                        .type = rows_joined_type(node),
-                        .pairs = combine_is_arg(rows_combiner(node->op)),
-                        .index = LLRT_I32},
-               carried, next;
-  joining j;
-  int before[2][PROGRAM_MAX_NODES], fold;
-  if (r->n_groups > 1)
-    return llrt_error(LLRT_UNSUPPORTED,
-                      "reductions along several sets of axes, and rows too long for a block");
-  LLRT_TRY(rows_prepare(r, node->arg[0]));
-  *out = r->value[number]; /* what it wants may have brought it along */
-  if (*out != ROWS_NONE) return LLRT_OK;
-  int sum = rows_online_sum(r, number);
-  if (sum != ROWS_NONE) return rows_walk_online(r, number, sum);
-  LLRT_TRY(rows_folded_layout(r, node, &laid_out, &fold));
-  LLRT_TRY(fill_step(r, &laid_out, &first));
-  LLRT_TRY(like_values(r, &first, &carried));
-  memcpy(before[0], r->value, sizeof before[0]);
-  memcpy(before[1], r->loaded, sizeof before[1]);
-  LLRT_TRY(rows_begin_scans(r, node->arg[0]));
-  int walk = kernel->n_steps;
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK,
-                                          .in = (uint8_t)first.key,
-                                          .out = (uint8_t)carried.key,
-                                          .pairs = first.pairs,
-                                          .index_in = (uint8_t)first.at,
-                                          .index_out = (uint8_t)carried.at}));
-  LLRT_TRY(rows_fetch_for(r, node->arg[0]));
-  rows_load_early(r, walk);
-  LLRT_TRY(rows_keep_loaded(r));
-  LLRT_TRY(rows_make_node(r, node->arg[0]));
-  LLRT_TRY(begin_join(r, node, r->value[node->arg[0]], &j));
-  LLRT_TRY(reduce_fold(&r->d, &j.value, fold, false));
-  LLRT_TRY(like_values(r, &carried, &next));
-  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_JOIN,
-                                          .combiner = (uint8_t)first.op,
-                                          .type = (uint8_t)first.type,
-                                          .pairs = first.pairs,
-                                          .in = (uint8_t)carried.key,
-                                          .with = (uint8_t)j.value.key,
-                                          .out = (uint8_t)next.key,
-                                          .index_in = (uint8_t)carried.at,
-                                          .index_with = (uint8_t)j.value.at,
-                                          .index_out = (uint8_t)next.at}));
-  rows_close_walk(r, walk);
-  rows_end_scans(r);
-  memcpy(r->value, before[0], sizeof before[0]);
-  memcpy(r->loaded, before[1], sizeof before[1]);
-  j.value = carried;
-  LLRT_TRY(reduce_block(&r->d, &j.value, j.kept, false));
-  LLRT_TRY(rows_end_join(r, &j.value, j.left, out));
-  return node->op == EXPR_MEAN ? divide_mean(r, node, out) : LLRT_OK;
+int rows_depth(const rows *r) {
+  int depth[PROGRAM_MAX_NODES], most = 0;
+  for (int i = 0; i < r->program->n_nodes; i++) {
+    const program_node *node = &r->program->node[i];
+    depth[i] = 0;
+    for (int k = 0; k < node->n_args; k++) depth[i] = bits_max(depth[i], depth[node->arg[k]]);
+    depth[i] += node->reduced && !program_scans(node->op);
+    most = bits_max(most, depth[i]);
+  }
+  return most;
 }

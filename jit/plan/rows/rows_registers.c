@@ -74,6 +74,7 @@ int rows_blocks_of_unit(rows *r) {
   int wanted = kernel->target.tuning->rows_flat_unit_threads;
   if (r->program->reduced) wanted = threads_of_unit(r);
   int blocks = (wanted + (1 << thread_bits) - 1) >> thread_bits;
+  if (!r->resident && r->walk_warps) return bits_max(r->walk_warps >> kernel->warp_bits, 1);
   if (!r->resident && !kernel->target.simd_lanes) return r->walk_blocks;
   if (!r->resident || r->few || scans_in_warp(r)) return 0;
   while (blocks > 1 && !have_registers(r, blocks)) blocks--;

@@ -127,6 +127,29 @@ static int count_inputs(const rows *r) {
   return n;
 }
 
+/* log2 blocks that share a row whose value has no room in one of so many blocks of a
+ * multiprocessor: of one that is made of several tensors each turn that does not stay would read
+ * all of these again. 0: it has room, or blocks cannot share it. */
+static int blocks_of_row(const rows_tiler *w, int64_t bytes, int blocks) {
+  const plan_target *target = &w->d->kernel->target;
+  int64_t room = rows_room(w->r, blocks);
+  int shared = 0;
+  if (!rows_has_cut(w->r) || target->tuning->rows_cluster_warp_bits == 0 || !rows_may_cluster(w->r))
+    return 0;
+  while (bytes >> shared > room && shared < target->cluster_bits) shared++;
+  return bytes >> shared > room ? 0 : shared;
+}
+
+/* A row that one walk reads: nothing stays, and blocks have as few registers as those that share
+ * their memory. */
+static void choose_single_walk(rows_tiler *w, int *bits, int *warps) {
+  const plan_tuning *tuning = w->d->kernel->target.tuning;
+  int lanes = w->d->kernel->target.lane_bits;
+  *bits = tuning->rows_walk_bits - 1;
+  while (*warps > 0 && rows_known_row(w) <= 1ll << (lanes + *bits + *warps)) --*warps;
+  w->r->walk_warps = tuning->rows_walk_blocks << tuning->rows_walk_warp_bits;
+}
+
 void rows_choose_walk(rows_tiler *w, int *bits, int *warps) {
   const plan_tuning *tuning = w->d->kernel->target.tuning;
   int tensors, shared = rows_shared_bits(w->r, &tensors), blocks = tuning->rows_walk_blocks;
@@ -134,12 +157,18 @@ void rows_choose_walk(rows_tiler *w, int *bits, int *warps) {
   bool odd = rows_are_odd(w, w->vector);
   *bits = tuning->rows_walk_bits - odd;
   *warps = tuning->rows_walk_warp_bits;
-  w->r->walk_blocks = 0;
-  if (!w->r->may_keep || blocks == 0 || bytes == 0) return;
+  w->r->walk_blocks = w->r->walk_warps = w->cluster = 0;
+  if (!w->r->may_keep || blocks == 0 || rows_known_row(w) == 0) return;
+  if (shared == 0) {
+    choose_single_walk(w, bits, warps);
+    return;
+  }
   int64_t room = rows_room(w->r, blocks);
-  bool most = tensors == 1 && bytes <= room + room / KEPT_SHARE;
+  w->cluster = tensors == 1 ? blocks_of_row(w, bytes, blocks) : 0;
+  bool most = w->cluster > 0 || (tensors == 1 && bytes <= room + room / KEPT_SHARE);
   bool light = odd || (tensors == 1 && count_inputs(w->r) <= LIGHT_INPUTS);
   w->r->walk_blocks = most ? blocks : 1;
   if (most || light) *bits = tuning->rows_walk_bits - 1;
   if (!most) *warps += light;
+  *warps += w->cluster;
 }

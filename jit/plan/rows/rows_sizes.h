@@ -15,6 +15,7 @@ typedef struct rows_tiler {
   int n[3], at[3][LLRT_MAX_BITS];      /* bits of registers, lanes, warps */
   int vector, fewer; /* GPUs: log2 elements of the anchor's accesses, and by how many times fewer
                         warps a row has than it could */
+  int cluster;       /* walked: log2 blocks that share a row */
   bool odd;          /* accesses are narrower because rows are not aligned */
 } rows_tiler;
 
@@ -51,7 +52,8 @@ int rows_odd_vector(const rows_tiler *w, int widest);
  * walks want, one block keeps as much as it can. Rows that are not aligned want more registers for
  * each element: of these a thread has half as many, and a block that is alone twice the warps. So
  * has one of a row whose elements, and one weight's at most, the registers of so many threads hold:
- * of its warps more work while others wait. */
+ * of its warps more work while others wait. Blocks of a cluster share a row of which a value stays
+ * that is made of several tensors, if it has no room in one: w->cluster. */
 void rows_choose_walk(rows_tiler *w, int *bits, int *warps);
 
 #endif

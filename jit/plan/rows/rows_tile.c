@@ -219,8 +219,10 @@ static bool joins_extremes(const rows *r) {
  * loaded, in fewer registers. */
 static int most_bits(const rows_tiler *w) {
   const plan_tuning *tuning = w->d->kernel->target.tuning;
-  bool walks = tuning->rows_walk_blocks > 0 && rows_loaded_first(w->r, NULL) == 1 &&
-               !joins_extremes(w->r) && !rows_have_scans(w->r->program);
+  bool walks =
+      tuning->rows_walk_blocks > 0 &&
+      (rows_loaded_first(w->r, NULL) == 1 || (rows_has_cut(w->r) && rows_depth(w->r) > 1)) &&
+      !joins_extremes(w->r) && !rows_have_scans(w->r->program);
   return walks && !w->fewer ? bits_min(tuning->rows_row_bits, MOST_BITS) : MOST_BITS;
 }
 
@@ -431,7 +433,7 @@ static void fitting_gpu_roles(rows_tiler *w) {
  * them aligned, do not stay in shared memory beside each other, and are loaded by narrow accesses.
  */
 static bool clusters_are_worth(const rows_tiler *w) {
-  return rows_loaded_first(w->r, NULL) > 1 && rows_are_odd(w, w->vector);
+  return rows_loaded_first(w->r, NULL) > 1 && rows_are_odd(w, w->vector) && !rows_has_cut(w->r);
 }
 
 /* log2 blocks of a cluster that share the warps of a tile. */
@@ -461,7 +463,7 @@ llrt_status rows_tile(rows *r, bool *fits) {
   *fits = !(r->resident && w.reduced & ~w.used) && (!r->clusters || clusters_are_worth(&w));
   if (!*fits) return LLRT_OK;
   d->kernel->warp_bits = w.n[PLAN_WARP];
-  if (r->clusters) d->kernel->cluster_bits = cluster_bits(&w);
+  d->kernel->cluster_bits = r->clusters ? cluster_bits(&w) : w.cluster;
   r->elements = used_elements(&w);
   fill_tile(&w);
   draft_fill_grid(d, w.used, w.reduced);

@@ -145,9 +145,11 @@ Test(dot_pitch, one_row, .timeout = 60) {
     cr_assert(dot_bench_make(&rows[i].problem, 5 + i, &bench), "%zu: %s", i, llrt_last_error());
     plan_bench(&bench);
     const plan_kernel *kernel = &made.variant[0];
-    int loads = 0;
+    int loads = 0, mapped = 0;
     for (int s = 0; s < kernel->n_steps; s++) {
       const plan_step *step = &kernel->step[s];
+      mapped += step->kind == PLAN_MAP;
+      cr_expect(step->kind != PLAN_LOAD || mapped == 0, "%zu: a load behind what waits", i);
       if (step->kind != PLAN_LOAD || step->tensor != 2 || step->masked) continue;
       cr_expect_eq(1 << step->vector, rows[i].word, "%zu: %d elements", i, 1 << step->vector);
       cr_expect_eq(step->overhang, rows[i].overhangs, "%zu", i);

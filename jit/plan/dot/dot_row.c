@@ -100,19 +100,19 @@ static llrt_status load_operand(dot_draft *x, int operand, int *value) {
   draft_runs runs;
   draft_runs_of(&x->d, dot_operand_tensor(x, operand), &runs);
   if (runs.align < wanted.word)
-    LLRT_TRY(load_overhanging(x, operand, &wanted, bits_max(runs.align, 0), value));
-  else {
-    dot_value_access(x, dot_operand_tensor(x, operand), &wanted, &access);
-    LLRT_TRY(dot_load(x, dot_operand_tensor(x, operand), &access, value));
-  }
-  return dot_widen_operand(x, operand, value);
+    return load_overhanging(x, operand, &wanted, bits_max(runs.align, 0), value);
+  dot_value_access(x, dot_operand_tensor(x, operand), &wanted, &access);
+  return dot_load(x, dot_operand_tensor(x, operand), &access, value);
 }
 
 llrt_status dot_row_products(dot_draft *x, int carried) {
   plan_kernel *kernel = x->d.kernel;
   int a, b, out;
+  /* Both are under way before anything waits for one of them. */
   LLRT_TRY(load_operand(x, 0, &a));
   LLRT_TRY(load_operand(x, 1, &b));
+  LLRT_TRY(dot_widen_operand(x, 0, &a));
+  LLRT_TRY(dot_widen_operand(x, 1, &b));
   LLRT_TRY(draft_value(kernel, &x->how.acc, &out));
   return draft_step(kernel, (plan_step){.kind = PLAN_DOT,
                                         .in = (uint8_t)a,

@@ -30,6 +30,7 @@ FAMILIES = ("packed", "dense", "bytes")  # of the first three kinds, of the othe
 FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares beside across teams".split()
 LINE = FACTS + "M N K S blocks turns".split()
 UNITS = 132
+SECTOR_BITS = 256  # of the second-level cache
 
 # name, first value, what it is
 CONSTANTS = [(f"{what}_{kind}", first, text.format(kind))
@@ -42,6 +43,11 @@ CONSTANTS = [(f"{what}_{kind}", first, text.format(kind))
     ("beside", 20, "clocks of a turn more where blocks of a cluster fetch together"),
     ("team", 30, "clocks of a turn more where one of two teams multiplies"),
     ("teams", 0.5, "of a tile's clocks in rounds, where teams take tiles by turns"),
+    ("torn_own", 1.4, "how many times as long rows that begin inside sectors are fetched by a multiprocessor"),
+    ("torn_together", 2.4, "how many times as long they are fetched by all together"),
+    ("torn_units", 120, "multiprocessors that clusters of more than two fill whose blocks fetch such rows in common"),
+    ("torn_absent", 10, "clocks in which a block's box fills a row with zeros that is not there, where blocks fetch it in common"),
+    ("torn_turn", 40, "clocks of a turn, beside products and copies, of blocks that fetch such rows in common"),
 ]
 CONSTANTS += [
     (f"{what}_of_{family}", first, f"{text}, {family}")
@@ -122,9 +128,11 @@ def predict(c, x):
     of = lambda what: np.array([x[f"{what}_{k}"] for k in KINDS])[kind]
     family = np.where(kind >= KINDS.index("dense"), 1 + (c["bytes"] > 0), 0).astype(int)
     by = lambda what: np.array([x[f"{what}_of_{name}"] for name in FAMILIES])[family]
-    cluster = np.maximum(c["cluster"], c["beside"] * c["across"])
-    units = np.select([cluster <= 1, cluster == 2, cluster == 4],
-                      [UNITS, by("clusters2"), by("clusters4")], by("clusters8")).round()  # whole ones, as in C
+    common = c["beside"] * c["across"]  # blocks that fetch together
+    torn = (c["kind"] >= KINDS.index("dense")) & (c["K"] * c["bits_a"] % SECTOR_BITS > 0)
+    cluster = np.maximum(c["cluster"], common)
+    units = np.select([cluster <= 1, torn & (common == 2), torn & (common > 2), cluster == 2, cluster == 4],
+                      [UNITS, UNITS, x["torn_units"], by("clusters2"), by("clusters4")], by("clusters8")).round()  # whole ones, as in C
     area = c["m"] * c["n"] / 16384
     product = c["m"] * c["n"] * c["k"] / (of("macs") * (1 + c["bytes"])) + c["short"] * by("join") * area / np.maximum(c["groups"], 1)
     columns = np.where(c["kind"] == KINDS.index("swapped"), c["m"], c["n"])  # of an instruction, which has 64 rows
@@ -136,6 +144,9 @@ def predict(c, x):
     fetch = (fetched["a"] + fetched["b"]) / by("fetch")
     swapped = c["kind"] == KINDS.index("swapped")
     once = fetched["a"] / np.where(swapped, c["beside"], c["across"]) + fetched["b"] / np.where(swapped, c["across"], c["beside"])
+    lacking = np.where(np.where(swapped, c["beside"], c["across"]) > 1, np.ceil(c["M"] / c["m"]) * c["m"] - c["M"], 0)
+    fetch = np.maximum(fetch, np.where(torn, np.maximum(once * x["torn_own"] / by("fetch"), lacking * round(x["torn_absent"])), 0))
+    once = once * np.where(torn, x["torn_together"], 1)
     alone = of("tile") * np.sqrt(area)
     teams = c["teams"] > 1
     tile = alone * np.where(c["rounds"] > 0, by("rounds") * np.where(teams, x["teams"], 1), 1) + \
@@ -146,7 +157,7 @@ def predict(c, x):
     room = units * c["resident"]
     positions = np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"])
     memory = (c["M"] * c["K"] * c["bits_a"] + c["N"] * c["K"] * c["bits_b"] + c["M"] * c["N"] * c["bits_d"]) / 8 / by("memory")
-    waits = by("turn") + np.where(c["beside"] * c["across"] > 1, x["beside"], 0) + np.where(teams, x["team"], 0)
+    waits = np.where(torn & (common > 1), x["torn_turn"], by("turn") + np.where(common > 1, x["beside"], 0)) + np.where(teams, x["team"], 0)
     across = [np.ceil(c["M"] / c["m"]), np.ceil(c["N"] / c["n"])]
     own = (fetched["a"] / across[1] + fetched["b"] / across[0]) / by("cold")
     def round_of(n, turns, beside):

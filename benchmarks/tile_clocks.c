@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NUMBERS = 25, FACTS = 19, LINE = 1024 };
+enum { NUMBERS = 25, FACTS = 19, LINE = 1024, SECTOR_BITS = 256 };
 
 static bool read_numbers(const char *text, double number[NUMBERS]) {
   for (int i = 0, length; i < NUMBERS; i++, text += length)
@@ -39,7 +39,9 @@ static int64_t clocks_of(const double number[NUMBERS]) {
   const double *call = number + FACTS; /* M, N, K, shares, blocks, turns */
   const int64_t m = (int64_t)call[0], n = (int64_t)call[1], k = (int64_t)call[2];
   const int64_t tiles = bits_ceil_div(m, facts.positions[0]) * bits_ceil_div(n, facts.positions[1]);
+  const bool torn = facts.kind >= TILE_DENSE && k * (int64_t)facts.bits[0] % SECTOR_BITS > 0;
   const pace_shape shape = {
+      .torn = {torn, torn},
       .blocks = facts.dealt ? tiles : (int64_t)call[4],
       .turns = (int64_t)call[5],
       .rows = m,
@@ -47,6 +49,9 @@ static int64_t clocks_of(const double number[NUMBERS]) {
       .elements = {m * k, n * k, m * n}};
   plan_pace pace;
   tile_pace(&facts, &pace);
+  tile_pace_torn(&pace);
+  if (torn) tile_pace_torn_beside(&facts, &pace);
+  if ((facts.kind == TILE_SWAPPED ? facts.beside : facts.across) > 1) tile_pace_absent(&pace);
   return pace_clocks(&pace, &shape, (int64_t)call[3], facts.dealt, PACE_UNITS);
 }
 

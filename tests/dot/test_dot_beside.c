@@ -2,6 +2,8 @@
  * those whose teams take a block's tiles by turns, and those whose last tiles have boxes of their
  * own: as plans, interpreted, and on an emulated device. */
 #include "planned_kernels.h"
+
+#include "base/bits.h"
 #include "tests/emulated_counts.h"
 
 #include "jit/plan/check/plan_view.h"
@@ -105,6 +107,25 @@ static void run_emulated(int i, int step) {
 
 Test(dot_beside, emulated, .timeout = 300) {
   for (int i = 0; i < PROBLEMS; i++) run_emulated(i, 11);
+}
+
+/* Tiles of 256 rows by two warpgroups, which lack columns of a power of two: more results of a
+ * thread than a power of two has below them. */
+static bool is_large(const plan_kernel *kernel) {
+  const int *tile = kernel->tile.positions;
+  return plan_fetches_together(kernel) && tile[0] == 256 && kernel->tile.groups == 2 &&
+         !bits_is_power_of_two(tile[1]);
+}
+
+Test(dot_beside, large, .timeout = 300) {
+  chosen = is_large;
+  problem = &many;
+  run_emulated(0, 1);
+  make_product(0);
+  const int v = next_chosen(0);
+  cr_assert_geq(v, 0);
+  planned_kernels_interpret(&t, v);
+  dot_bench_free(&t.bench);
 }
 
 /* Of 20 multiprocessors, 18 of which lie together, clusters of four have 16: no more blocks than

@@ -195,6 +195,11 @@ Test(dot_pitch, choice) {
   const llrt_tensor many = {.rank = 3, .shape = {1024, 4096, 4104}};
   cr_expect_eq(made.variant[plan_pick(&made, &many, UNITS)].tile.beside, 2,
                "128 tiles do not fetch in common");
+  /* 4 x 32 tiles of 256 x 160, one round; by 128 x 192 there are two */
+  const llrt_tensor round = {.rank = 3, .shape = {1024, 5120, 2888}};
+  const tile_facts *tile = &made.variant[plan_pick(&made, &round, UNITS)].tile;
+  cr_expect(tile->positions[0] == 256 && tile->positions[1] == 160, "%d x %d", tile->positions[0],
+            tile->positions[1]);
   const llrt_tensor few = {.rank = 3, .shape = {8, 4096, 4104}};
   const int picked = plan_pick(&made, &few, UNITS);
   cr_expect_eq(made.variant[picked].launch.workspace.n, 0, "copies for eight rows");

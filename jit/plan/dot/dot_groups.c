@@ -319,10 +319,13 @@ static llrt_status add_whole_tiles(dot_planner *p, int64_t most) {
 static const struct {
   group_tile tile;
   int8_t cluster, across;
-} torn_tiles[] = {{{128, 256, 3, false}, 1, 0}, {{128, 192, 3, false}, 2, 0},
-                  {{128, 160, 3, false}, 3, 1}, {{128, 128, 3, false}, 3, 1},
-                  {{128, 96, 3, false}, 2, 1},  {{128, 80, 3, false}, 2, 1},
-                  {{64, 64, 2, false}, 2, 2},   {{64, 64, 2, true}, 1, 0}};
+} torn_tiles[] = {
+    {{128, 256, 3, false}, 1, 0}, {{256, 160, 3, false}, 1, 1}, {{256, 112, 3, false}, 1, 1},
+    {{256, 96, 3, false}, 1, 1},  {{128, 192, 3, false}, 2, 0}, {{128, 176, 3, false}, 2, 1},
+    {{128, 160, 3, false}, 3, 1}, {{128, 144, 3, false}, 2, 1}, {{128, 128, 3, false}, 3, 1},
+    {{128, 112, 3, false}, 3, 2}, {{128, 96, 3, false}, 2, 1},  {{128, 80, 3, false}, 2, 1},
+    {{64, 96, 2, false}, 2, 2},   {{64, 80, 2, false}, 2, 2},   {{64, 64, 2, false}, 2, 2},
+    {{64, 64, 2, true}, 1, 0},    {{32, 64, 2, true}, 2, 0},    {{16, 64, 2, true}, 1, 0}};
 
 /* The same, where threads copy whole lines: candidates of tuning. */
 static const group_tile lines_tiles[] = {
@@ -330,25 +333,25 @@ static const group_tile lines_tiles[] = {
 #define COPIED_ROWS 64 /* copies of operands that are multiplied as they lie pay for more alone */
 
 /* What rows that may begin inside lines, as the variant from kernel `direct` on multiplies them,
- * are worth: blocks that fetch in common, and copies, of B alone, a launch less, and of both.
- * Threads that copy one operand copy both. Of 8-bit elements nothing where boxes copy: their sums
- * have two sets of registers, which fetching in common leaves no room for (of 4096 x 5120 x 2880
- * e4m3 tiles of 128 x 256 took 695 us on an H200, alone 98). */
+ * are worth: blocks that fetch in common, and copies; of what boxes bring as it lies of one operand
+ * alone, for no copy was best there. Threads that copy one operand copy both. Of 8-bit elements
+ * nothing where boxes copy: their sums have two sets of registers, which fetching in common leaves
+ * no room for (of 4096 x 5120 x 2880 e4m3 tiles of 128 x 256 took 695 us on an H200, alone 98). */
 static llrt_status add_untorn_tiles(dot_planner *p, int direct, int64_t most) {
   const plan_kernel *kernel = &p->out->variant[direct];
   const int torn = dot_torn_operands(kernel);
   const bool boxes = kernel->launch.n_boxes == 2, wide = p->options && p->options->wide;
   if (boxes && llrt_dtype_bits(dot_multiplied_type(&p->job, p->target, 0)) < 16) return LLRT_OK;
+  if (torn && boxes && wide)
+    LLRT_TRY(add_tiles(p, lines_tiles, COUNT(lines_tiles), most, &(sharing){.lines = true}));
   for (int i = 0; i < COUNT(torn_tiles) && torn && boxes; i++)
     LLRT_TRY(try_tile(p, &torn_tiles[i].tile, most,
                       &(sharing){.cluster = torn_tiles[i].cluster,
                                  .beside = true,
                                  .across = torn_tiles[i].across}));
-  if (torn && boxes && wide)
-    LLRT_TRY(add_tiles(p, lines_tiles, COUNT(lines_tiles), most, &(sharing){.lines = true}));
   if (!torn || most <= COPIED_ROWS) return LLRT_OK;
-  if (torn == 3 && boxes) LLRT_TRY(add_copied_tiles(p, 2, COPIED_LARGE, NULL));
-  return add_copied_tiles(p, torn, boxes ? COPIED_LARGE : COPIED_DIRECT, NULL);
+  if (boxes) return add_copied_tiles(p, torn & 2 ? 2 : 1, COPIED_LARGE, NULL);
+  return add_copied_tiles(p, torn, COPIED_DIRECT, NULL);
 }
 
 llrt_status dot_add_groups(dot_planner *p) {

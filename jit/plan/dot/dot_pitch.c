@@ -2,6 +2,7 @@
  * they lie, and what copies in front cost, as rows of whole lines (docs/history/odd-pitches.md).
  * See dot_planner.h. */
 #include "jit/plan/dot/dot_planner.h"
+#include "jit/plan/dot/tile_pace.h"
 
 #include "base/bits.h"
 #include "base/status.h"
@@ -13,29 +14,16 @@
  * beside x 4096, on an H200: 18.0 and 22.8 us for 23 and 32 turns). */
 #define LINE_BITS 256
 
-/* How many times as long as whole lines take to be fetched: rows of boxes that begin inside lines,
- * by a multiprocessor and by all together; pieces of 16, 8 and 4 bytes that threads copy. */
-#define TORN_OWN 1.36
-#define TORN_TOGETHER 2.5
+/* How many times as long as whole lines pieces of 16, 8 and 4 bytes take that threads copy. */
 #define PIECES16 1.2
 #define PIECES8 2.4
 #define PIECES4 3.6
 /* Narrow pieces take a multiprocessor's own time: all together ask for this of whole lines. */
 #define NARROW_TOGETHER 2.1
-/* Clocks in which a box fills a row with zeros that its tensor does not have, where there is no
- * box of the rest (plan_box.rest). On an H200, tiles of 64 and 128 rows, of which 1 to 14 were
- * there, took 3 (20 blocks) to 8 (60 and more) clocks of a turn for each of the others: 64 x 32 of
- * 8 x 4096 x 4096 24.0 us, of 64 x 4096 x 4096 18.2 (docs/history/odd-pitches.md). The model's
- * constants were fitted without it, so that it counts where rows are torn alone. */
-#define ABSENT_ROW 7
 /* Clocks in which a tile's first copies by threads arrive, while nothing of the block is
  * multiplied.
  */
 #define FIRST_COPIES 2270
-/* Multiprocessors that clusters of more than two fill whose blocks fetch such rows in common, and
- * what a turn of theirs takes beside. The model's own are of clusters that share K. */
-#define BESIDE_UNITS 120
-#define BESIDE_TURN 20
 /* Of an operand's copy: clocks of a launch; bytes of a clock that the device reads, and as many
  * that it writes. What is copied is in the second-level cache, so that of its memory's time this
  * part is left. */
@@ -102,8 +90,7 @@ static void pace_pieces(int i, int bytes, const tile_facts *tile, plan_pace *pac
 void dot_pace_pitches(const dot_planner *p, plan_kernel *kernel) {
   plan_pace *pace = &kernel->launch.pace;
   if (p->grouped) return; /* whose model knows what gathers and copies take */
-  pace->torn[0] = (int64_t)(TORN_OWN * PACE_PART);
-  pace->torn[1] = (int64_t)(TORN_TOGETHER * PACE_PART);
+  tile_pace_torn(pace);
   if (kernel->launch.n_boxes == 0) pace->tile += FIRST_COPIES;
   for (int i = 1; i >= 0; i--) {
     const int tensor = 2 * i;
@@ -121,12 +108,9 @@ void dot_pace_pitches(const dot_planner *p, plan_kernel *kernel) {
     if (has_whole_lines(p, tensor, axis, line)) continue;
     pace->pitch[i] = 1 + axis[0] - (p->rank - 3);
     pace->line[i] = line;
-    if (i == 0 && !kernel->launch.box[copy->box - 1].rest) pace->absent = ABSENT_ROW;
+    if (i == 0 && !kernel->launch.box[copy->box - 1].rest) tile_pace_absent(pace);
   }
-  const int cluster = kernel->tile.beside * kernel->tile.across;
-  if (cluster <= 1 || !dot_torn_operands(kernel)) return;
-  pace->units = cluster == 2 ? PACE_UNITS : BESIDE_UNITS;
-  pace->more = BESIDE_TURN;
+  if (dot_torn_operands(kernel)) tile_pace_torn_beside(&kernel->tile, pace);
 }
 
 int dot_torn_operands(const plan_kernel *kernel) {

@@ -20,8 +20,8 @@
 #define BESIDE_COLUMNS \
   7 /* log2, of an instruction whose sums stand beside those of all turns: both are registers */
 #define RESULTS \
-  7 /* log2, of a thread; teams' tiles lack the last columns of twice as many, and registers that \
-       hold the others are verified */
+  7 /* log2, of a thread; of tiles that lack the last columns, teams' ones and those of 256 rows, \
+       twice as many, of which registers hold what there is, which is verified */
 #define GROUP_WARPS 3 /* log2: of more, threads have half of the registers */
 #define PRODUCERS 4   /* warps: registers are given to whole warpgroups */
 
@@ -216,7 +216,7 @@ static void mix_copies(dot_draft *x) {
 }
 
 llrt_status dot_plan_warpgroups(dot_draft *x, const dot_space *space, const dot_types *types) {
-  const dot_room room = {.results = RESULTS + (x->d.kernel->team_bits > 0),
+  const dot_room room = {.results = RESULTS + (x->d.kernel->team_bits > 0 || lacks_some(x)),
                          .operand = 16,
                          .columns = types->short_sums ? columns_beside(x) : 0};
   plan_kernel *kernel = x->d.kernel;

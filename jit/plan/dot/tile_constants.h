@@ -40,6 +40,17 @@
 #define TILE_TEAM 0.944757
 /* Of a tile's clocks in rounds, where teams take tiles by turns. */
 #define TILE_TEAMS 0.0170629
+/* How many times as long rows that begin inside sectors are fetched by a multiprocessor. */
+#define TILE_TORN_OWN 1.35993
+/* How many times as long they are fetched by all together. */
+#define TILE_TORN_TOGETHER 2.4429
+/* Multiprocessors that clusters of more than two fill whose blocks fetch such rows in common. */
+#define TILE_TORN_UNITS 120.986
+/* Clocks in which a block's box fills a row with zeros that is not there, where blocks fetch it in
+ * common. */
+#define TILE_TORN_ABSENT 7.71336
+/* Clocks of a turn, beside products and copies, of blocks that fetch such rows in common. */
+#define TILE_TORN_TURN 21.4164
 /* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block,
  * packed. */
 #define TILE_JOIN_OF_PACKED 171.695

@@ -88,3 +88,17 @@ void tile_pace(const tile_facts *t, plan_pace *out) {
       .memory = {whole(t->bits[0] * part), whole(t->bits[1] * part), whole(t->bits[2] * part)},
       .hidden = whole(PACE_PART * OF(t, HIDDEN))};
 }
+
+void tile_pace_torn(plan_pace *out) {
+  out->torn[0] = whole(PACE_PART * TILE_TORN_OWN);
+  out->torn[1] = whole(PACE_PART * TILE_TORN_TOGETHER);
+}
+
+void tile_pace_torn_beside(const tile_facts *t, plan_pace *out) {
+  const int blocks = t->beside * t->across;
+  if (blocks <= 1) return;
+  out->units = blocks == 2 ? PACE_UNITS : whole(TILE_TORN_UNITS);
+  out->more = whole(TILE_TORN_TURN);
+}
+
+void tile_pace_absent(plan_pace *out) { out->absent = whole(TILE_TORN_ABSENT); }

@@ -7,4 +7,11 @@
 
 void tile_pace(const tile_facts *facts, plan_pace *out);
 
+/* Of shapes whose rows begin inside sectors: how much longer boxes fetch these; */
+void tile_pace_torn(plan_pace *out);
+/* what it takes where blocks fetch them in common; */
+void tile_pace_torn_beside(const tile_facts *facts, plan_pace *out);
+/* and where no box brings what a last tile has of A alone (plan_box.rest). */
+void tile_pace_absent(plan_pace *out);
+
 #endif

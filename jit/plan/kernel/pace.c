@@ -34,10 +34,11 @@ static int64_t fetch_clocks(const plan_pace *pace, const pace_shape *shape, int6
   return together ? asked / PACE_PART : longest(asked / PACE_PART, own[0] + own[1]);
 }
 
-/* Of a turn, in which rows of A that are not there are filled with zeros in a multiprocessor's
- * shared memory. What is there arrives meanwhile. */
+/* Of a turn, in which rows of A that the last tile lacks are filled with zeros in a
+ * multiprocessor's shared memory. What is there arrives meanwhile. */
 static int64_t absent_clocks(const plan_pace *pace, const pace_shape *shape) {
-  return shape->torn[0] ? longest(pace->rows - shape->rows, 0) * pace->absent : 0;
+  const int64_t lacking = times(shape->tiles[0], pace->rows) - shape->rows;
+  return shape->torn[0] ? longest(lacking, 0) * pace->absent : 0;
 }
 
 /* Of a turn, in which memory brings a multiprocessor what no other one asks for. */

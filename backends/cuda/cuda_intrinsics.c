@@ -300,7 +300,6 @@ static bool nvptx_decode_pair(emitter *e, llrt_dtype from, const LLVMValueRef co
   return true;
 }
 
-/* cvt.rn.bf16x2.f32 and so on: the first operand goes to the upper half. */
 /* Two integers of 8 bits: f32 is rounded to 32 bits, NaN to 0, and these are cut off at the ends
  * of the type's. ptxas has one instruction for all of it. */
 static LLVMValueRef encode_bytes(emitter *e, bool is_signed, const LLVMValueRef x[2]) {
@@ -316,6 +315,7 @@ static LLVMValueRef encode_bytes(emitter *e, bool is_signed, const LLVMValueRef 
                         1);
 }
 
+/* cvt.rn.bf16x2.f32 and so on: the first operand goes to the upper half. */
 static bool nvptx_encode_pair(emitter *e, llrt_dtype to, const LLVMValueRef x[2],
                               LLVMValueRef code[2]) {
   static const struct {

@@ -3,6 +3,7 @@
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 #define SOFTMAX "(x[t n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) }"
 
@@ -26,6 +27,47 @@ Test(rows, blocks) {
               .extent = {ROWS, 8193},
               .tensor = {{.type = LLRT_BF16}, {.type = LLRT_BF16}, {.type = LLRT_BF16}},
               .in_place = 1});
+}
+
+/* The largest size of rows whose ends lie in the tile, or do not, with NaN and infinities, of
+ * several groups of axes, and bytes that are made of it. */
+Test(rows, sizes) {
+  static const struct {
+    const char *text;
+    int64_t extent[4];
+    llrt_dtype from, to;
+  } cases[] = {
+      {"(x[t n]) -> (q[t n], s[t]: f32) { s = max(abs(x), n) / 127; q = x / s }",
+       {7, 2880},
+       LLRT_BF16,
+       LLRT_I8},
+      {"(x[t n]) -> (q[t n], s[t]: f32) { s = max(abs(x), n) / 127; q = x / s }",
+       {5, 4096},
+       LLRT_F16,
+       LLRT_I8},
+      {"(x[t n]) -> (q[t n], s[t]: f32) { s = max(abs(x), n) / 8; q = x / s }",
+       {5, 1000},
+       LLRT_F32,
+       LLRT_U8},
+      {"(x[t n]) -> (q[t n], s[t]: f32) { s = min(abs(x), n); q = x + s }",
+       {5, 2880},
+       LLRT_BF16,
+       LLRT_BF16},
+      {"(x[t (g j:32)]) -> (q[t (g j)], s[t]: f32) { s = max(abs(x), (g, j)); q = x / max(abs(x), "
+       "j) }",
+       {3, 90},
+       LLRT_BF16,
+       LLRT_BF16},
+  };
+  for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
+    trial t = {.text = cases[i / 2].text,
+               .tensor = {{.type = cases[i / 2].from}, {.type = cases[i / 2].to}},
+               .special = i & 1,
+               .seed = 40 + i};
+    memcpy(t.extent, cases[i / 2].extent, sizeof t.extent);
+    run(t);
+    run_on("cuda-emu:sm_80", t);
+  }
 }
 
 /* Rows that begin anywhere: in a block, part of whose registers lies beyond their ends, and walked,

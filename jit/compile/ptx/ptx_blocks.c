@@ -177,7 +177,7 @@ static void write_instruction(ptx_writer *w, LLVMBasicBlockRef block, LLVMValueR
   else if (code == LLVMLoad) ptx_write_load(w, at);
   else if (code == LLVMStore) ptx_write_store(w, at);
   else if (code == LLVMExtractElement || code == LLVMInsertElement || code == LLVMShuffleVector ||
-           code == LLVMExtractValue)
+           code == LLVMExtractValue || code == LLVMFreeze)
     ptx_write_vector(w, at, code);
   else if (code == LLVMAlloca) ptx_write_own_memory(w, at);
   else if (code == LLVMAddrSpaceCast) ptx_write_space(w, at);

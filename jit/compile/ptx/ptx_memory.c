@@ -44,6 +44,7 @@ void ptx_write_vector(ptx_writer *w, LLVMValueRef at, LLVMOpcode code) {
   if (code == LLVMInsertElement) insert(w, at, n, parts);
   else if (code == LLVMExtractElement) extract(w, at, parts);
   else if (code == LLVMShuffleVector) shuffle(w, at, n, parts);
+  else if (code == LLVMFreeze) ptx_define(w, at, n, parts);
   else if (LLVMGetNumIndices(at) == 1) ptx_define(w, at, 1, &parts[LLVMGetIndices(at)[0]]);
   else ptx_note_unknown(w, "a result inside of a result");
 }

@@ -5,6 +5,7 @@
 #include "jit/emit/control/emit_rolled.h"
 
 #include "jit/emit/control/emit_control.h"
+#include "jit/emit/control/emit_rolled_places.h"
 #include "jit/emit/core/builder.h"
 #include "jit/emit/value/emit_value.h"
 
@@ -35,9 +36,11 @@ struct emit_rolling {
   rolled found;
   const plan_kernel *kernel; /* the plan */
   plan_kernel turn;          /* as turns see it */
+  emit_waiting places;
   int n_moved;
   moved moved[MOST_MOVED];
-  moved *out[ROLLED_MOST_VALUES]; /* by number of run->out */
+  moved *in[ROLLED_MOST_VALUES];  /* by number of run->in; NULL: it lies in its place */
+  moved *out[ROLLED_MOST_VALUES]; /* the same of run->out */
   int n_joined;                   /* number of the first of what turns join */
   int n_touched;
   touched touched[ROLLED_MOST_STEPS + ROLLED_MOST_VALUES];
@@ -53,6 +56,8 @@ llrt_status emit_rolling_begin(const plan_kernel *kernel, emit_rolling **out) {
   r->found = found;
   r->kernel = kernel;
   r->turn = *kernel;
+  r->places = (emit_waiting){.stored = {false}};
+  rolled_give_places(kernel, &r->found, &r->places.given);
   *out = r;
   return LLRT_OK;
 }
@@ -164,20 +169,29 @@ static void join_all(emitter *e, const plan_step *step, const moved *keys, const
 /* What turns make comes in where what they take goes out, if there is as much of that. */
 static moved *room_for(emit_rolling *r, const rolled_run *run, int n) {
   for (int i = 0; i < run->n_in; i++) {
-    bool taken = r->moved[i].n != n;
-    for (int k = 0; k < run->n_out; k++) taken |= r->out[k] == &r->moved[i];
-    if (!taken) return &r->moved[i];
+    bool taken = !r->in[i] || r->in[i]->n != n;
+    for (int k = 0; k < run->n_out; k++) taken |= r->out[k] == r->in[i];
+    if (!taken) return r->in[i];
   }
   return NULL;
 }
 
+/* Whether the value's words wait in shared memory. */
+static bool has_place(const emit_rolling *r, int value) {
+  return r->places.given.offset[value] >= 0;
+}
+
 /* All words of the values of which turns take their parts, before the loop. */
-static void take_whole(emitter *e, const emit_rolling *r, const rolled_run *run) {
+static void take_whole(emitter *e, emit_rolling *r, const rolled_run *run) {
   for (int i = 0; i < run->n_in; i++) {
-    int value = run->in[i], n = words_of(r->kernel, value);
+    int value = run->in[i], n = words_of(r->kernel, value), part = n >> run->bits;
     emit_words words;
+    if (r->places.stored[value]) continue;
     for (int k = 0; k < n; k++) words[k] = word_now(e, value, k);
     memcpy(e->value[value], words, (size_t)n * sizeof *words);
+    for (int k = 0; k < n && has_place(r, value); k += part)
+      emit_place_words(e, &r->places, value, emit_i64(e, k / part), part, &words[k]);
+    r->places.stored[value] = has_place(r, value);
     e->halves[value] = 0;
     e->lazy[value] = NULL;
   }
@@ -208,14 +222,17 @@ static void open_moves(emitter *e, emit_rolling *r, const rolled_run *run,
   for (int i = 0; i < run->n_in; i++) {
     int value = run->in[i], n = words_of(r->kernel, value);
     emit_words words;
+    r->in[i] = NULL;
+    if (has_place(r, value)) continue;
     memcpy(words, e->value[value], (size_t)n * sizeof *words);
-    moved *m = move_words(e, r, n, n >> run->bits, words, NULL, before);
+    moved *m = r->in[i] = move_words(e, r, n, n >> run->bits, words, NULL, before);
     memcpy(e->value[value], m->now, (size_t)m->part * sizeof *m->now);
   }
   memset(r->out, 0, sizeof r->out);
   for (int i = 0; i < run->n_out; i++) {
     int n = words_of(r->kernel, run->out[i]);
     LLVMTypeRef type = word_type(e, &r->kernel->value[run->out[i]]);
+    if (has_place(r, run->out[i])) continue;
     r->out[i] = room_for(r, run, n);
     if (!r->out[i] || LLVMTypeOf(r->out[i]->now[0]) != type)
       r->out[i] = move_words(e, r, n, n >> run->bits, NULL, type, before);
@@ -226,6 +243,18 @@ static void open_moves(emitter *e, emit_rolling *r, const rolled_run *run,
     if (!rolled_joins(r->kernel, run, step)) continue;
     open_joined(e, r, run, step, step->out, before);
     if (step->pairs) open_joined(e, r, run, step, step->index_out, before);
+  }
+}
+
+/* Values that lie in their places. */
+static void take_placed(emitter *e, const emit_rolling *r, const rolled_run *run) {
+  for (int i = 0; i < run->n_in; i++) {
+    int value = run->in[i];
+    if (r->in[i]) continue;
+    emit_placed_words(e, &r->places, value, e->iteration, words_of(r->kernel, value) >> run->bits,
+                      e->value[value]);
+    e->halves[value] = 0;
+    e->lazy[value] = NULL;
   }
 }
 
@@ -240,9 +269,19 @@ static void join_made(emitter *e, const plan_step *step, moved *keys, moved *pos
   }
 }
 
+/* The turn's part of a value goes to its place. */
+static void place_made(emitter *e, emit_rolling *r, int value, int part) {
+  emit_words words;
+  for (int i = 0; i < part; i++) words[i] = word_now(e, value, i);
+  emit_place_words(e, &r->places, value, e->iteration, part, words);
+}
+
 static void take_all_made(emitter *e, emit_rolling *r, const rolled_run *run) {
   moved *m = &r->moved[r->n_joined];
-  for (int i = 0; i < run->n_out; i++) take_made(e, r->out[i], run->out[i]);
+  for (int i = 0; i < run->n_out; i++) {
+    if (r->out[i]) take_made(e, r->out[i], run->out[i]);
+    else place_made(e, r, run->out[i], words_of(r->kernel, run->out[i]) >> run->bits);
+  }
   for (int i = 0; i < run->n_turn; i++) {
     const plan_step *step = &r->kernel->step[run->turn[i]];
     if (!rolled_joins(r->kernel, run, step)) continue;
@@ -260,10 +299,13 @@ static void close_moves(emit_rolling *r, LLVMBasicBlockRef latch) {
 }
 
 /* What the run leaves under numbers of values. */
-static void leave(emitter *e, const emit_rolling *r, const rolled_run *run) {
+static void leave(emitter *e, emit_rolling *r, const rolled_run *run) {
   const moved *m = &r->moved[r->n_joined];
-  for (int i = 0; i < run->n_out; i++)
+  for (int i = 0; i < run->n_out; i++) {
+    r->places.stored[run->out[i]] = !r->out[i];
+    if (!r->out[i]) continue; /* turns alone use it */
     memcpy(e->value[run->out[i]], r->out[i]->now, (size_t)r->out[i]->n * sizeof *m->now);
+  }
   for (int i = 0; i < run->n_turn; i++) {
     const plan_step *step = &r->kernel->step[run->turn[i]];
     if (!rolled_joins(r->kernel, run, step)) continue;
@@ -289,11 +331,14 @@ static void emit_turns(emitter *e, emit_rolling *r, const rolled_run *run) {
   LLVMBuildCondBr(b, emit_less(e, turn, emit_i32(e, 1 << run->bits)), body, done);
   LLVMPositionBuilderAtEnd(b, body);
   e->iteration = LLVMBuildZExt(b, turn, e->i64, "");
+  e->in_front = before;
+  take_placed(e, r, run);
   e->kernel = &r->turn;
   for (int i = 0; i < run->n_turn; i++) emit_steps(e, run->turn[i], 1);
   take_all_made(e, r, run);
   e->kernel = r->kernel;
   e->iteration = NULL;
+  e->in_front = NULL;
   LLVMValueRef next = emit_add(e, turn, emit_i32(e, 1));
   LLVMBasicBlockRef latch = LLVMGetInsertBlock(b);
   emit_keep_rolled(e, LLVMBuildBr(b, head));

@@ -2,7 +2,7 @@
 #ifndef LLRT_JIT_EMIT_EMIT_ROLLED_H
 #define LLRT_JIT_EMIT_EMIT_ROLLED_H
 
-#include "jit/emit/control/rolled.h"
+#include "jit/plan/rolled/rolled.h"
 #include "jit/emit/core/emitter.h"
 
 typedef struct emit_rolling emit_rolling;

@@ -210,11 +210,13 @@ struct emitter {
                          in front of it in shared memory */
 
   /* ---- loops and branches around what is emitted ---- */
-  LLVMValueRef iteration;  /* i64: of the innermost loop and all around it; NULL outside loops */
-  LLVMValueRef outer;      /* i64: of the loops around the innermost; NULL: there are none */
-  uint32_t ignored_bounds; /* bit i: this step's masks leave bound i out */
-  bool interior;           /* only blocks inside every bound come here, ... */
-  uint32_t interior_but;   /* ... but for these (bit i: bound i) */
+  LLVMValueRef iteration;     /* i64: of the innermost loop and all around it; NULL outside loops */
+  LLVMBasicBlockRef in_front; /* the end of this block comes before a loop of turns; NULL: there is
+                                 none (emit_rolled.c) */
+  LLVMValueRef outer;         /* i64: of the loops around the innermost; NULL: there are none */
+  uint32_t ignored_bounds;    /* bit i: this step's masks leave bound i out */
+  bool interior;              /* only blocks inside every bound come here, ... */
+  uint32_t interior_but;      /* ... but for these (bit i: bound i) */
   emit_index_value index[PLAN_MAX_INDICES]; /* of uniform indices, by number */
   emit_kept kept;
   LLVMValueRef extent[LLRT_MAX_RANK]; /* i64: by axis, from device memory; NULL: it is not there */

@@ -90,6 +90,47 @@ static uint64_t index_bits(const plan_kernel *kernel, int tensor) {
   return bits;
 }
 
+/* log2 elements by which each iteration moves an address further than the one before; -1: not all
+ * do so, or others move those bits, too. still: the value as iterations that move nothing have it.
+ */
+static int step_of_iterations(const emitter *e, const emit_place *place, plan_value *still) {
+  uint64_t of_grid[LLRT_MAX_BITS] = {0}, own[LLRT_MAX_BITS], moved = 0;
+  const uint64_t *columns = plan_value_columns(place->value, PLAN_ITERATION);
+  int n = plan_value_bits(place->value, PLAN_ITERATION);
+  bool even = n > 0 && e->kernel->swizzle[place->tensor].swizzle_len == 0;
+  *still = *place->value;
+  memset((uint64_t *)plan_value_columns(still, PLAN_ITERATION), 0, (size_t)n * sizeof *columns);
+  for (int i = 0; i < n; i++) {
+    own[i] = f2_apply(place->map.column, columns[i]);
+    even &= own[i] != 0 && own[i] == own[0] << i;
+    moved |= own[i];
+  }
+  for (int i = 0; i < e->kernel->n_digits; i++)
+    even &= e->kernel->digit[i].side[place->tensor].kind != PLAN_STRIDE ||
+            !emit_iterations_move(e, place->value, i);
+  tensor_columns(e->kernel, place->tensor, of_grid);
+  moved &= emit_moving_bits(e, still, place->map.column, of_grid);
+  return even && moved == 0 ? bits_lowest(own[0]) : -1;
+}
+
+/* The pointer to what is at tile coordinate 0, of which all that no iteration changes is made in
+ * front of the loop; NULL: there is no loop, or it cannot be taken apart. */
+static LLVMValueRef pointer_by_iterations(emitter *e, const emit_place *place) {
+  plan_value still;
+  if (!e->in_front || place->indexed || place->tensor < 0 || place->staged) return NULL;
+  int step = step_of_iterations(e, place, &still);
+  if (step < 0) return NULL;
+  emit_place first = *place;
+  LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
+  LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->in_front));
+  first.value = &still;
+  first.base = e->ops->global(e, e->args[place->tensor]);
+  LLVMValueRef pointer = advance(e, &first, first.base, whole_offset(e, &first, NULL, 0));
+  LLVMPositionBuilderAtEnd(e->builder, here);
+  LLVMValueRef more = LLVMBuildShl(e->builder, e->iteration, emit_i64(e, step), "");
+  return advance(e, place, pointer, more);
+}
+
 static void fill_spot(emitter *e, emit_place *place, uint64_t tile, emit_spot *spot) {
   bool flat = place->tensor >= 0 && e->kernel->flat;
   const emit_index_terms *terms = NULL;
@@ -98,7 +139,9 @@ static void fill_spot(emitter *e, emit_place *place, uint64_t tile, emit_spot *s
     terms = &spot->terms;
   }
   spot->base = terms && terms->base ? terms->base : place->base;
-  if (!flat) spot->common = advance(e, place, spot->base, whole_offset(e, place, terms, 0));
+  spot->common = flat ? NULL : pointer_by_iterations(e, place);
+  if (!flat && !spot->common)
+    spot->common = advance(e, place, spot->base, whole_offset(e, place, terms, 0));
 }
 
 /* The spot of a tile coordinate: remembered, or made now in place of the oldest. */

@@ -27,6 +27,8 @@ LLVMValueRef emit_linear_sum(emitter *e, const plan_value *value, uint64_t tile,
 
 /* The position of digit i at tile coordinate `tile` XOR the moving parts. Not for flat kernels. */
 LLVMValueRef emit_digit_position(emitter *e, const plan_value *value, int i, uint64_t tile);
+/* Whether iterations of loops move digit i's position. */
+bool emit_iterations_move(const emitter *e, const plan_value *value, int i);
 
 /* Pointer to a tensor's element at these positions, one a digit; of 4-bit elements, to its byte.
  * Sets *offset (i64) to the element's offset in elements. Not for tensors with indices. */

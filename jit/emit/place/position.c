@@ -73,6 +73,14 @@ static void digit_columns(const plan_kernel *kernel, int i, uint64_t *of_tile, u
   for (int b = 0; b < space->in[1].bits; b++) of_grid[b] = space->column[tile + b] >> shift & mask;
 }
 
+bool emit_iterations_move(const emitter *e, const plan_value *value, int i) {
+  uint64_t of_tile[LLRT_MAX_BITS] = {0}, of_grid[LLRT_MAX_BITS] = {0}, moved = 0;
+  digit_columns(e->kernel, i, of_tile, of_grid);
+  for (int b = 0; b < plan_value_bits(value, PLAN_ITERATION); b++)
+    moved |= f2_apply(of_tile, plan_value_columns(value, PLAN_ITERATION)[b]);
+  return moved != 0;
+}
+
 LLVMValueRef emit_digit_position(emitter *e, const plan_value *value, int i, uint64_t tile) {
   const plan_digit *digit = &e->kernel->digit[i];
   LLVMValueRef position = emit_i64(e, 0);

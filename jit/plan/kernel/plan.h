@@ -160,6 +160,9 @@ typedef struct plan_kernel {
   plan_lookback lookback;
   plan_deal deal;
 
+  int32_t waiting; /* byte of shared memory from which words wait for turns of steps
+                      (jit/plan/rolled/rolled_places.h); 0: none do */
+
   /* ---- values and steps ---- */
   plan_value value[PLAN_MAX_VALUES];
   plan_buffer buffer[PLAN_MAX_BUFFERS];

@@ -106,6 +106,9 @@ int rows_count_weights(const rows *r);
 /* rows_registers.c: blocks that a multiprocessor has registers for; 0: ptxas decides. Walks that
  * overhang rows have a number of their own (backends). */
 int rows_blocks_of_unit(rows *r);
+/* Reserves shared memory for what waits for turns, in a kernel that is finished otherwise, and has
+ * more blocks of a multiprocessor where that leaves registers. */
+void rows_reserve_waiting(rows *r);
 /* rows_apart.c: whether the output is stored before rows are joined. */
 bool rows_is_apart(const rows *r, int tensor);
 
@@ -214,6 +217,12 @@ static inline uint8_t rows_part_of(const rows *r, const program_node *node, int 
   uint8_t inside = g > 0 ? r->group[g - 1] : 0;
   return node->reduced & r->group[g] & (uint8_t)~inside;
 }
+/* Whether the reduction is the largest size (abs) of f32: no code of one is below 0, and what lies
+ * beyond a row's end counts as 0. */
+bool rows_joins_sizes(const rows *r, const program_node *node);
+/* reduce_block to `kept` tile bits. sizes: no key's code is below 0, NaN is the largest; so once
+ * threads have joined their own, keys may be joined as integers. */
+llrt_status rows_join_block(rows *r, bool sizes, reduce_value *value, int kept);
 /* Joins what the reduction takes along its axes but for those of `done`. */
 llrt_status rows_join_groups(rows *r, const program_node *node, uint8_t done, int *value);
 /* A joined value as one of the kernel's tile, laid out as all that varies along bits `left`. */

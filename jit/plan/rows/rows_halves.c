@@ -14,9 +14,12 @@ static int joined_tensor(const rows *r, const program_node *node, bool *sizes) {
   return *sizes ? r->program->node[at].arg[0] : at;
 }
 
-static bool overhangs(const rows *r, uint8_t axes) {
-  bool any = false;
-  for (int a = 0; a < r->program->rank; a++) any |= axes >> a & 1 && rows_overhang(r, a);
+/* Whether what lies beyond the axes' ends has to be left out. It was loaded as 0, which no size is
+ * below: the largest size of a row that has elements is the same with it. */
+static bool ends_count(const rows *r, const program_node *node, bool sizes) {
+  bool any = false, zeros = sizes && node->op == EXPR_MAX && r->d.kernel->fill == 0;
+  for (int a = 0; a < r->program->rank; a++)
+    any |= node->reduced >> a & 1 && rows_overhang(r, a) && !(zeros && r->d.shape[a].known > 0);
   return any;
 }
 
@@ -42,7 +45,7 @@ bool rows_joins_halves(rows *r, int number) {
   const program_node *tensor = &r->program->node[joined_tensor(r, node, &sizes)];
   plan_value value;
   if (tensor->op != EXPR_TENSOR || (tensor->from != LLRT_BF16 && tensor->from != LLRT_F16) ||
-      overhangs(r, node->reduced) || !in_threads(r, node))
+      ends_count(r, node, sizes) || !in_threads(r, node))
     return false;
   return rows_tensor_value(r, tensor->slot, &value) == LLRT_OK && value.word == 1;
 }
@@ -65,7 +68,7 @@ llrt_status rows_reduce_halves(rows *r, int number, int *out) {
   LLRT_TRY(draft_retype(&r->d, map, &joined.key));
   joined.type = LLRT_F32;
   joined.sizes = false;
-  LLRT_TRY(reduce_block(&r->d, &joined, bits_count(left), false));
+  LLRT_TRY(rows_join_block(r, sizes && node->op == EXPR_MAX, &joined, bits_count(left)));
   LLRT_TRY(rows_end_join(r, &joined, left, out));
   return rows_join_groups(r, node, part, out);
 }

@@ -286,6 +286,7 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   kernel->resident = rows_blocks_of_unit(r);
   LLRT_TRY(draft_memory(d));
   draft_finish(kernel);
+  rows_reserve_waiting(r);
   return LLRT_OK;
 }
 

@@ -81,11 +81,21 @@ llrt_status rows_replace_beyond(rows *r, int axis, llrt_dtype type, int64_t code
   return rows_apply(r, choose, tile_bits, value);
 }
 
-/* The neutral element in place of what lies beyond the axis. */
+bool rows_joins_sizes(const rows *r, const program_node *node) {
+  const program_node *joined = &r->program->node[node->arg[0]];
+  bool known = true;
+  for (int a = 0; a < r->program->rank; a++)
+    known &= !(node->reduced >> a & 1 && rows_overhang(r, a)) || r->d.shape[a].known > 0;
+  return r->resident && known && node->op == EXPR_MAX && node->type == LLRT_F32 &&
+         joined->op == EXPR_ABS;
+}
+
+/* The neutral element in place of what lies beyond the axis: of sizes 0. */
 static llrt_status leave_out_along(rows *r, const program_node *node, int axis, int *value) {
   llrt_dtype type = rows_joined_type(node);
-  return rows_replace_beyond(r, axis, type,
-                             (int64_t)combine_identity(rows_combiner(node->op), type), value);
+  uint64_t code = combine_identity(rows_combiner(node->op), type);
+  if (rows_joins_sizes(r, node)) code = 0;
+  return rows_replace_beyond(r, axis, type, (int64_t)code, value);
 }
 
 static llrt_status leave_out(rows *r, const program_node *node, int *value) {
@@ -199,6 +209,22 @@ llrt_status rows_divide_mean(rows *r, const program_node *node, int *value) {
   return rows_apply(r, divide, tile_bits, value);
 }
 
+/* Whether all lanes hold copies, or what is joined to `kept` tile bits: several of them. */
+static bool all_lanes_join(const plan_value *value, int kept) {
+  int bit[LLRT_MAX_BITS], joined = plan_fold_bits(value, PLAN_LANE, kept, bit), copies = 0;
+  for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
+    copies += plan_value_columns(value, PLAN_LANE)[i] == 0;
+  return joined > 1 && joined + copies == plan_value_bits(value, PLAN_LANE);
+}
+
+llrt_status rows_join_block(rows *r, bool sizes, reduce_value *value, int kept) {
+  plan_kernel *kernel = r->d.kernel;
+  if (sizes) LLRT_TRY(reduce_threads(&r->d, value, kept));
+  if (sizes && kernel->target.fold_lanes && all_lanes_join(&kernel->value[value->key], kept))
+    value->type = LLRT_U32;
+  return reduce_block(&r->d, value, kept, false);
+}
+
 /* In groups inside each other the smaller is joined first: its bits are the tile's last. */
 llrt_status rows_join_groups(rows *r, const program_node *node, uint8_t done, int *value) {
   program_node part = *node;
@@ -207,7 +233,7 @@ llrt_status rows_join_groups(rows *r, const program_node *node, uint8_t done, in
     part.reduced = rows_part_of(r, node, g) & (uint8_t)~done;
     if (!part.reduced) continue;
     LLRT_TRY(rows_begin_join(r, &part, *value, &j));
-    LLRT_TRY(reduce_block(&r->d, &j.value, j.kept, false));
+    LLRT_TRY(rows_join_block(r, rows_joins_sizes(r, node), &j.value, j.kept));
     LLRT_TRY(rows_end_join(r, &j.value, j.left, value));
   }
   return LLRT_OK;

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "jit/plan/facts/value.h"
+#include "jit/plan/rolled/rolled_places.h"
 
 /* Elements of weights that a thread has. */
 static int weighed_elements(const rows *r) {
@@ -33,7 +34,14 @@ static bool waits_in_words(rows *r) {
  * does behind its loads. Each part of a multiprocessor deals its registers to warps of its own,
  * threads get them by eights. */
 static bool have_registers(rows *r, int blocks) {
-  enum { UNIT_REGISTERS = 1 << 16, UNIT_PARTS = 4, DEALT = 8, OTHERS = 6, OTHERS_OF_WORDS = 8 };
+  enum {
+    UNIT_REGISTERS = 1 << 16,
+    UNIT_PARTS = 4,
+    DEALT = 8,
+    OTHERS = 6,
+    OTHERS_OF_WORDS = 8,
+    MASKS = 4
+  };
   enum { LEAST_BESIDE = 2 };
   const plan_kernel *kernel = r->d.kernel;
   bool few = rows_count_weights(r) == 0 && bits_count(r->program->reduced) == 1;
@@ -42,20 +50,21 @@ static bool have_registers(rows *r, int blocks) {
   if (!words && !few) quarters += bits_max(weighed_elements(r), r->elements);
   int warps = blocks << kernel->warp_bits, of_part = (warps + UNIT_PARTS - 1) / UNIT_PARTS;
   int registers = UNIT_REGISTERS / UNIT_PARTS / of_part >> kernel->lane_bits;
-  int others = words ? OTHERS_OF_WORDS : OTHERS;
+  int others = words ? OTHERS_OF_WORDS + MASKS * (kernel->n_bounds > 0) : OTHERS;
   bool beside_one = blocks == 2 && registers >= LEAST_BESIDE * r->elements;
   return kernel->cluster_bits || beside_one ||
          registers - registers % DEALT >= quarters / 4 + others;
 }
 
 /* Threads that a multiprocessor had better have: of rows with fewer elements as many more, and half
- * as many more of rows that wait in words. Rows in clusters are not aligned and want more registers
- * for each element, which would spill: of these it has no more than the usual number. */
-static int threads_of_unit(rows *r) {
+ * as many more of rows that wait in words, or in shared memory. Rows in clusters are not aligned
+ * and want more registers for each element, which would spill: of these it has no more than the
+ * usual number. */
+static int threads_of_unit(rows *r, bool waits) {
   enum { USUAL_ELEMENTS = 32, MOST_UNIT_THREADS = 2048 };
   int usual = r->d.kernel->target.tuning->rows_unit_threads;
   if (r->d.kernel->cluster_bits) return usual;
-  if (waits_in_words(r)) usual += usual / 2;
+  if (waits) usual += usual / 2;
   return bits_min(usual * USUAL_ELEMENTS / r->elements, MOST_UNIT_THREADS);
 }
 
@@ -72,11 +81,28 @@ int rows_blocks_of_unit(rows *r) {
   const plan_kernel *kernel = r->d.kernel;
   int thread_bits = kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits;
   int wanted = kernel->target.tuning->rows_flat_unit_threads;
-  if (r->program->reduced) wanted = threads_of_unit(r);
+  if (r->program->reduced) wanted = threads_of_unit(r, waits_in_words(r));
   int blocks = (wanted + (1 << thread_bits) - 1) >> thread_bits;
   if (!r->resident && r->walk_warps) return bits_max(r->walk_warps >> kernel->warp_bits, 1);
   if (!r->resident && !kernel->target.simd_lanes) return r->walk_blocks;
   if (!r->resident || r->few || scans_in_warp(r)) return 0;
   while (blocks > 1 && !have_registers(r, blocks)) blocks--;
   return blocks;
+}
+
+/* Where turns take all of a row from shared memory a thread has registers for a turn alone. Half of
+ * shared memory is left to the first-level cache, through which rows come. */
+void rows_reserve_waiting(rows *r) {
+  enum { UNIT_REGISTERS = 1 << 16, TURN_REGISTERS = 40, CACHE_PARTS = 2 };
+  plan_kernel *kernel = r->d.kernel;
+  int before = kernel->resident, threads = kernel->launch.threads;
+  int blocks = before > 0 ? threads_of_unit(r, true) / threads : 0;
+  for (; blocks > before; blocks--) {
+    kernel->resident = blocks;
+    int room = kernel->target.facts.shared_bytes / CACHE_PARTS / blocks;
+    if (UNIT_REGISTERS / (blocks * threads) >= TURN_REGISTERS && rolled_all_waits(kernel, room))
+      break;
+  }
+  kernel->resident = (uint8_t)bits_max(blocks, before);
+  rolled_reserve(kernel);
 }

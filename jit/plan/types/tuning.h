@@ -210,8 +210,8 @@
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_rolled_saved, "instructions", \
     "that a loop over a thread's elements has to leave out of the code of a row that lies in a " \
-    "block (jit/emit/control/rolled.c): compilers take about 50 us for each, the loop moves " \
-    "registers; 0: there are none", \
+    "block (jit/plan/rolled/rolled.c): compilers take about 50 us for each, the loop moves " \
+    "registers or words in shared memory; 0: there are none", \
     "`llrt-bench compute --numbers`: docs/history/compile-time.md") \
   X(int, rows_rolled_more, "instructions for every 16 bytes of memory", \
     "that such a loop may take more, unless that is less than a quarter: rows wait for memory as " \

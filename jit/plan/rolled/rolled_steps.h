@@ -1,8 +1,8 @@
 /* What steps and values are to the turns of a run (rolled.h). */
-#ifndef LLRT_JIT_EMIT_ROLLED_STEPS_H
-#define LLRT_JIT_EMIT_ROLLED_STEPS_H
+#ifndef LLRT_JIT_PLAN_ROLLED_STEPS_H
+#define LLRT_JIT_PLAN_ROLLED_STEPS_H
 
-#include "jit/emit/control/rolled.h"
+#include "jit/plan/rolled/rolled.h"
 
 /* ---- values ---- */
 
@@ -45,5 +45,20 @@ bool rolled_joins_turns_last(const plan_kernel *kernel, const rolled_run *run,
                              const plan_step *step);
 /* Instructions of an element, about. */
 int rolled_weight(const plan_kernel *kernel, const plan_step *step);
+
+/* ---- places in shared memory (rolled_places.h) ---- */
+
+#define ROLLED_ACCESS_WORDS 4
+
+/* Of a value's words in all threads of a block. */
+int rolled_bytes(const plan_kernel *kernel, int value);
+/* Where places begin: behind what the kernel has beside. */
+int rolled_first_byte(const plan_kernel *kernel);
+/* Bytes that a block has for them: as many blocks have room on a multiprocessor as have registers.
+ */
+int rolled_room(const plan_kernel *kernel);
+/* Whether a value that turns of a run with 2^bits of them take or leave may wait there, if there is
+ * room. */
+bool rolled_may_wait(const plan_kernel *kernel, int value, int bits);
 
 #endif

@@ -1,4 +1,4 @@
-#include "jit/emit/control/rolled_steps.h"
+#include "jit/plan/rolled/rolled_steps.h"
 
 #include "base/bits.h"
 #include "expression/operators.h"
@@ -8,6 +8,12 @@
 #include "jit/plan/kernel/step_table.h"
 
 #include <string.h>
+
+#define WORD_BYTES 4
+/* Of a multiprocessor's shared memory what the device takes for each block. */
+#define DEVICE_BYTES 1024
+/* Threads of a multiprocessor at least, where nothing is known of them. */
+#define UNIT_THREADS 1024
 
 /* ---- values ---- */
 
@@ -190,4 +196,26 @@ bool rolled_has_parts(const plan_kernel *kernel, const rolled_run *run, int valu
 
 bool rolled_joins(const plan_kernel *kernel, const rolled_run *run, const plan_step *step) {
   return step->kind == PLAN_FOLD && !rolled_has_parts(kernel, run, step->out);
+}
+
+/* ---- places in shared memory ---- */
+
+int rolled_bytes(const plan_kernel *kernel, int value) {
+  return rolled_words(kernel, value) * WORD_BYTES * kernel->launch.threads;
+}
+
+int rolled_first_byte(const plan_kernel *kernel) {
+  return kernel->waiting ? kernel->waiting : (kernel->launch.shared_bytes + 15) & -16;
+}
+
+int rolled_room(const plan_kernel *kernel) {
+  int all = kernel->target.facts.shared_bytes + DEVICE_BYTES, blocks = kernel->resident;
+  if (blocks == 0) blocks = bits_max(UNIT_THREADS / kernel->launch.threads, 1);
+  return all / blocks - DEVICE_BYTES - rolled_first_byte(kernel);
+}
+
+bool rolled_may_wait(const plan_kernel *kernel, int value, int bits) {
+  return kernel->cluster_bits == 0 && kernel->value[value].bits < 64 &&
+         rolled_words(kernel, value) >> bits >= ROLLED_ACCESS_WORDS &&
+         rolled_bytes(kernel, value) <= rolled_room(kernel);
 }

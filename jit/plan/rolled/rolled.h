@@ -1,8 +1,8 @@
 /* Which steps of a program over rows are made by turns: what a thread does to each of its elements
  * is code for a part of them, in a loop. A long text of instructions is what compilers take their
  * time over. */
-#ifndef LLRT_JIT_EMIT_ROLLED_H
-#define LLRT_JIT_EMIT_ROLLED_H
+#ifndef LLRT_JIT_PLAN_ROLLED_H
+#define LLRT_JIT_PLAN_ROLLED_H
 
 #include "jit/plan/kernel/plan.h"
 
@@ -17,6 +17,8 @@ typedef struct rolled_run {
   int first, end, bits;
   int spare;                         /* instructions of a thread that it may still take more */
   int saved;                         /* instructions that it is less, about */
+  int registers;                     /* log2 elements of a thread */
+  bool places;                       /* what turns take and leave may wait in shared memory */
   uint64_t column[ROLLED_MOST_BITS]; /* those register bits, as bits of the kernel's tile */
   int n_before, before[ROLLED_MOST_STEPS]; /* steps of values without such parts: made once */
   int n_turn, turn[ROLLED_MOST_STEPS];     /* steps of a turn. Those of before `first` make again
@@ -34,6 +36,9 @@ typedef struct rolled {
 /* Of a kernel without walks and loops; where the target's tuning has none, none. */
 void rolled_find(const plan_kernel *kernel, rolled *r);
 
+/* Whether a step behind the run that is not made by turns uses the value. */
+bool rolled_wants_whole(const plan_kernel *kernel, const rolled *r, const rolled_run *run,
+                        int value);
 /* Whether a step of a run joins what each turn has, and the turns' results in the end. */
 bool rolled_joins(const plan_kernel *kernel, const rolled_run *run, const plan_step *step);
 /* Whether the value has parts in the run's turns. */

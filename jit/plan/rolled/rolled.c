@@ -1,8 +1,8 @@
-#include "jit/emit/control/rolled.h"
+#include "jit/plan/rolled/rolled.h"
 
 #include "base/bits.h"
 #include "expression/operators.h"
-#include "jit/emit/control/rolled_steps.h"
+#include "jit/plan/rolled/rolled_steps.h"
 #include "jit/plan/facts/value.h"
 #include "jit/plan/kernel/step_table.h"
 #include "jit/plan/types/combine.h"
@@ -21,6 +21,9 @@
 #define LOOP 6
 /* Instructions of a thread's elements from which on a kernel takes long to compile. */
 #define LEAST_WHOLE 256
+/* Words that turns store to and load from shared memory, for each word of a row in memory, at most:
+ * a multiprocessor moves so much more of them in the same time. */
+#define MOST_TRAFFIC 2
 
 /* ---- a run ---- */
 
@@ -132,11 +135,30 @@ static int bits_of_element(const plan_kernel *kernel, int registers) {
   return bits;
 }
 
+/* Words of a thread that turns of the run would store to and load from shared memory, if what they
+ * take waits there. */
+static int traffic_of(const finder *f) {
+  int words = 0;
+  for (int i = 0; i < f->run->n_in; i++)
+    if (rolled_may_wait(f->kernel, f->run->in[i], f->run->bits))
+      words += 2 * rolled_words(f->kernel, f->run->in[i]);
+  return words;
+}
+
+/* Whether the run's turns take the value from shared memory. What steps want that are not made by
+ * turns is in registers anyway. r: runs behind it; NULL: they are not known yet. */
+static bool waits(const finder *f, const rolled *r, int value) {
+  return f->run->places && rolled_may_wait(f->kernel, value, f->run->bits) &&
+         !(r && rolled_wants_whole(f->kernel, r, f->run, value));
+}
+
 /* How many instructions are left out by a loop of 2^bits turns; 0: it does not pay. What is moved
- * and counted takes time in each turn. */
-static int saved_by(const finder *f, int registers) {
+ * and counted takes time in each turn. r: as `waits` has it. */
+static int saved_by(const finder *f, const rolled *r, int registers) {
   rolled_run *run = f->run;
-  int whole = 0, again = 0, moved = LOOP;
+  int whole = 0, again = 0, moved = LOOP, waiting = 0;
+  int memory = (bits_of_element(f->kernel, registers) << registers) / 32;
+  run->places = traffic_of(f) <= MOST_TRAFFIC * memory;
   for (int i = 0; i < run->n_turn; i++) {
     const plan_step *step = &f->kernel->step[run->turn[i]];
     int instructions = rolled_weight(f->kernel, step) << rolled_registers(f->kernel, step);
@@ -148,12 +170,14 @@ static int saved_by(const finder *f, int registers) {
   for (int i = 0; i < run->n_in; i++) {
     int words = rolled_words(f->kernel, run->in[i]);
     if (words < 1 << run->bits) return 0;
-    moved += words - (words >> run->bits);
+    if (waits(f, r, run->in[i])) waiting += words / ROLLED_ACCESS_WORDS;
+    else moved += words - (words >> run->bits);
   }
-  int turn = (whole + again) >> run->bits, more = (moved << run->bits) + again / 2;
+  int turn = (whole + again) >> run->bits;
+  int more = (moved << run->bits) + again / 2 + 2 * waiting;
   int most = f->kernel->target.tuning->rows_rolled_more *
              (bits_of_element(f->kernel, registers) << registers) / (16 * 8);
-  int saved = whole - turn - moved;
+  int saved = whole - turn - moved - waiting - (waiting >> run->bits);
   run->spare = bits_max(most, whole / 4) - more;
   return turn < LEAST_TURN || run->spare < 0 || saved < f->kernel->target.tuning->rows_rolled_saved
              ? 0
@@ -174,7 +198,8 @@ static int make_run(const plan_kernel *kernel, int first, int end, int bits, rol
   if (most < bits) return 0;
   for (run->end = first; run->end < end; run->end++)
     if (!place_step(&f, run->end)) break;
-  return saved_by(&f, most);
+  run->registers = most;
+  return saved_by(&f, NULL, most);
 }
 
 /* ---- all runs ---- */
@@ -215,19 +240,26 @@ static const rolled_run *run_of(const rolled *r, int step) {
   return NULL;
 }
 
-/* Whether something behind the run uses the value that it makes, and does not make it again. */
-static bool is_used_behind(const plan_kernel *kernel, const rolled *r, const rolled_run *run,
-                           int value) {
+bool rolled_wants_whole(const plan_kernel *kernel, const rolled *r, const rolled_run *run,
+                        int value) {
   for (int i = run->end; i < kernel->n_steps; i++)
     if (rolled_uses(&kernel->step[i], value) && !run_of(r, i)) return true;
   for (int i = 0; i < r->n_runs; i++) {
     const rolled_run *later = &r->run[i];
     if (later->first < run->end) continue;
-    if (list_has(later->in, later->n_in, value)) return true;
     for (int k = 0; k < later->n_behind; k++)
       if (rolled_uses(&kernel->step[later->behind[k]], value)) return true;
   }
   return false;
+}
+
+/* Whether something behind the run uses the value that it makes, and does not make it again. */
+static bool is_used_behind(const plan_kernel *kernel, const rolled *r, const rolled_run *run,
+                           int value) {
+  bool taken = false;
+  for (int i = 0; i < r->n_runs; i++)
+    if (r->run[i].first >= run->end) taken |= list_has(r->run[i].in, r->run[i].n_in, value);
+  return taken || rolled_wants_whole(kernel, r, run, value);
 }
 
 /* Keeps a value that the run makes for what is behind it, or sees to it that it is made again. */
@@ -263,19 +295,22 @@ static bool find_outs(const plan_kernel *kernel, const rolled *r, rolled_run *ru
     again += rolled_weight(kernel, step) << rolled_registers(kernel, step);
   }
   if (again > run->spare) return false;
-  for (int i = 0; i < run->n_out; i++)
-    again += rolled_words(kernel, run->out[i]) - (rolled_words(kernel, run->out[i]) >> run->bits);
+  for (int i = 0; i < run->n_out; i++) {
+    int words = rolled_words(kernel, run->out[i]);
+    again += waits(&f, r, run->out[i]) ? words / ROLLED_ACCESS_WORDS : words - (words >> run->bits);
+  }
   return run->saved - again >= kernel->target.tuning->rows_rolled_saved;
 }
 
 /* Finds what the run leaves, in fewer turns where so many cost too much. */
 static bool settle(const plan_kernel *kernel, const rolled *r, rolled_run *run) {
   const int first = run->first, end = run->end;
-  bool settled = find_outs(kernel, r, run);
-  for (int bits = run->bits - 1; bits > 0 && !settled; bits--) {
-    int saved = make_run(kernel, first, end, bits, run);
-    run->saved = saved;
-    settled = saved > 0 && run->end == end && find_outs(kernel, r, run);
+  bool settled = false;
+  for (int bits = run->bits; bits > 0 && !settled; bits--) {
+    finder f = {.kernel = kernel, .run = run};
+    bool made = bits == run->bits || make_run(kernel, first, end, bits, run) > 0;
+    run->saved = made ? saved_by(&f, r, run->registers) : 0;
+    settled = run->saved > 0 && run->end == end && find_outs(kernel, r, run);
   }
   return settled;
 }

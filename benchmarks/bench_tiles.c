@@ -26,7 +26,8 @@ enum {
   MOST_CANDIDATES = PLAN_MAX_VARIANTS,
   SHARES = 10,
   COMPARED = 400000, /* elements of D at most, and at how many places */
-  PLACES = 1024
+  PLACES = 1024,
+  SAMPLES = 32
 };
 
 typedef struct tile_case {
@@ -273,21 +274,48 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* Those that are far from the best so far are timed once. */
-static bool time_candidate(tiles_bench *b, const candidate *c, double *best, double *us,
-                           double *least) {
-  double sample[32];
-  int n = 0, most = b->h->options.repeat < 32 ? b->h->options.repeat : 32;
-  if (!time_once(b, c, us)) return false;
-  *least = *us;
-  if (*us > 1.4 * *best + 3) return true;
-  for (; n < most; n++)
-    if (!time_once(b, c, &sample[n])) return false;
-  qsort(sample, (size_t)n, sizeof *sample, by_value);
-  *us = n % 2 ? sample[n / 2] : (sample[n / 2 - 1] + sample[n / 2]) / 2;
-  *least = sample[0];
-  if (*us < *best) *best = *us;
-  return true;
+/* Of a kernel whose blocks share K: positions of its grid, and turns. */
+static void count(tiles_bench *b, plan_launch *recipe, int64_t *blocks, int64_t *turns) {
+  uint64_t args[PLAN_MAX_ARGS];
+  plan_run run;
+  int64_t was = recipe->walk.blocks;
+  recipe->walk.blocks = 0; /* not shared */
+  harness_must(plan_run_begin(recipe, b->bound.tensor, b->bound.binding, b->bound.n, &run), "run");
+  harness_must(plan_run_stage(recipe, &run, args, blocks), "run");
+  *turns = run.turns;
+  recipe->walk.blocks = was;
+}
+
+static void set_shares(plan_launch *recipe, int64_t blocks, int shares) {
+  recipe->pace.units = 0; /* by the walk's own rule */
+  recipe->walk.blocks = blocks * shares;
+  recipe->walk.least = 1;
+  recipe->walk.enough = 0;
+}
+
+/* A candidate, or one whose blocks share K in so many shares. */
+typedef struct timing {
+  candidate *c;
+  int shares, n;
+  int64_t blocks, turns, wrong;
+  double once, sample[SAMPLES];
+} timing;
+
+/* Again, by turns: a device that gets hot, or has its clock lowered, does so for all of them. Those
+ * that are far from the best are timed once. */
+static void time_by_turns(tiles_bench *b, timing *all, int n) {
+  const int rounds = b->h->options.repeat < SAMPLES ? b->h->options.repeat : SAMPLES;
+  double best = 1e30;
+  for (int i = 0; i < n; i++)
+    if (all[i].once > 0 && all[i].once < best) best = all[i].once;
+  for (int r = 0; r < rounds; r++) {
+    for (int i = 0; i < n; i++) {
+      timing *t = &all[i];
+      if (t->once < 0 || t->once > 1.4 * best + 3) continue;
+      if (t->c->shared) set_shares(&t->c->op->variant[0].launch, t->blocks, t->shares);
+      if (time_once(b, t->c, &t->sample[t->n])) t->n++;
+    }
+  }
 }
 
 static double number_at(const tiles_bench *b, const unsigned char *d, int64_t at) {
@@ -328,32 +356,17 @@ static int64_t compare(tiles_bench *b, const candidate *c, bool first) {
   return wrong;
 }
 
-/* Of a kernel whose blocks share K: positions of its grid, and turns. */
-static void count(tiles_bench *b, plan_launch *recipe, int64_t *blocks, int64_t *turns) {
-  uint64_t args[PLAN_MAX_ARGS];
-  plan_run run;
-  int64_t was = recipe->walk.blocks;
-  recipe->walk.blocks = 0; /* not shared */
-  harness_must(plan_run_begin(recipe, b->bound.tensor, b->bound.binding, b->bound.n, &run), "run");
-  harness_must(plan_run_stage(recipe, &run, args, blocks), "run");
-  *turns = run.turns;
-  recipe->walk.blocks = was;
-}
-
-static void set_shares(plan_launch *recipe, int64_t blocks, int shares) {
-  recipe->pace.units = 0; /* by the walk's own rule */
-  recipe->walk.blocks = blocks * shares;
-  recipe->walk.least = 1;
-  recipe->walk.enough = 0;
-}
-
-static void report(const char *name, int shares, int64_t blocks, int64_t turns, double us,
-                   double least, int64_t wrong, bool *comma) {
-  printf("%s[\"%s\",%d,%" PRId64 ",%" PRId64 ",%.2f,%.2f", *comma ? "," : "", name, shares, blocks,
-         turns, us, least);
-  if (wrong > 0) printf(",%" PRId64, wrong);
+static void report(timing *t, bool comma) {
+  double us = t->once, least = t->once;
+  qsort(t->sample, (size_t)t->n, sizeof *t->sample, by_value);
+  if (t->n > 0) {
+    us = t->n % 2 ? t->sample[t->n / 2] : (t->sample[t->n / 2 - 1] + t->sample[t->n / 2]) / 2;
+    least = t->sample[0];
+  }
+  printf("%s[\"%s\",%d,%" PRId64 ",%" PRId64 ",%.2f,%.2f", comma ? "," : "", t->c->name, t->shares,
+         t->blocks, t->turns, us, least);
+  if (t->wrong > 0) printf(",%" PRId64, t->wrong);
   printf("]");
-  *comma = true;
 }
 
 static bool fits_workspace(tiles_bench *b, const plan_launch *recipe) {
@@ -362,39 +375,50 @@ static bool fits_workspace(tiles_bench *b, const plan_launch *recipe) {
   return (size_t)run.workspace_bytes <= b->workspace_bytes;
 }
 
-static int64_t run_case(tiles_bench *b, const tile_case *c) {
+/* Compares the results of all candidates, and times each once. How many there are. */
+static int begin_case(tiles_bench *b, timing *all) {
   static const int shares[SHARES] = {2, 3, 4, 5, 6, 8, 10, 12, 16, 24};
   const int units = b->h->info.compute_units;
-  double best = 1e30, us = 0, least = 0;
-  int64_t all_wrong = 0;
-  bool first = true, comma = false;
+  int n = 0;
+  for (int i = 0; i < b->n; i++) {
+    candidate *x = &b->candidate[i];
+    timing t = {.c = x, .shares = 1};
+    if (!x->op) continue;
+    plan_launch *recipe = &x->op->variant[0].launch;
+    count(b, recipe, &t.blocks, &t.turns);
+    for (int s = 0; s < (x->shared ? SHARES : 1); s++) {
+      if (x->shared) t.shares = shares[s];
+      if (x->shared &&
+          (t.blocks > units || t.turns < 2 * t.shares || t.blocks * t.shares > 3 * units))
+        continue;
+      if (x->shared) set_shares(recipe, t.blocks, t.shares);
+      if (!fits_workspace(b, recipe)) continue;
+      t.wrong = compare(b, x, n == 0);
+      if (!time_once(b, x, &t.once)) t.once = -1;
+      all[n++] = t;
+    }
+  }
+  return n;
+}
+
+static int64_t run_case(tiles_bench *b, const tile_case *c) {
+  static timing all[MOST_CANDIDATES * SHARES];
+  int64_t wrong = 0;
   if (!describe(b, c)) return 0;
   harness_must(llrt_op_bind(b->candidate[0].op, b->call.desc.tensors, b->call.desc.n_tensors, NULL,
                             &b->bound),
                c->name);
+  const int n = begin_case(b, all);
+  time_by_turns(b, all, n);
   printf("{\"kind\":\"%s\",\"shape\":[%" PRId64 ",%" PRId64 ",%" PRId64 "],\"times\":[",
          c->kind->name, c->shape.m, c->shape.n, c->shape.k);
-  for (int i = 0; i < b->n; i++) {
-    candidate *x = &b->candidate[i];
-    int64_t blocks, turns;
-    if (!x->op) continue;
-    plan_launch *recipe = &x->op->variant[0].launch;
-    count(b, recipe, &blocks, &turns);
-    for (int s = 0; s < (x->shared ? SHARES : 1); s++) {
-      int n = x->shared ? shares[s] : 1;
-      if (x->shared && (blocks > units || turns < 2 * n || blocks * n > 3 * units)) continue;
-      if (x->shared) set_shares(recipe, blocks, n);
-      if (!fits_workspace(b, recipe)) continue;
-      int64_t wrong = compare(b, x, first);
-      first = false;
-      all_wrong += wrong > 0;
-      bool timed = time_candidate(b, x, &best, &us, &least);
-      report(x->name, n, blocks, turns, timed ? us : -1, least, wrong, &comma);
-    }
+  for (int i = 0; i < n; i++) {
+    report(&all[i], i > 0);
+    wrong += all[i].wrong > 0;
   }
   printf("]}\n");
   fflush(stdout);
-  return all_wrong;
+  return wrong;
 }
 
 /* ---- the whole ---- */

@@ -11,6 +11,16 @@ LLVMValueRef nvptx_blocks(emitter *e) {
   return emit_intrinsic(e, "llvm.nvvm.read.ptx.sreg.nctaid.x", NULL, 0, NULL, 0);
 }
 
+/* Behind a comparison of the thread's number ptxas takes it that lanes may have come with numbers
+ * of their own: a loop asks them by turns before each box, whose coordinates uniform registers
+ * hold. */
+LLVMValueRef nvptx_elected(emitter *e) {
+  static const char text[] =
+      "{\n\t.reg .pred p;\n\telect.sync _|p, -1;\n\tselp.u32 $0, 1, 0, p;\n\t}";
+  LLVMValueRef elected = nvptx_assemble(e, NVPTX_TOGETHER, text, "=r", e->i32, NULL, 0);
+  return LLVMBuildICmp(e->builder, LLVMIntNE, elected, emit_i32(e, 0), "");
+}
+
 void nvptx_make_barrier(emitter *e, LLVMValueRef pointer, int arrivals) {
   LLVMValueRef args[] = {nvptx_shared_address(e, pointer), emit_i32(e, arrivals)};
   nvptx_assemble(e, NVPTX_ORDERED, "mbarrier.init.shared::cta.b64 [$0], $1;", "r,r,~{memory}", NULL,

@@ -467,6 +467,7 @@ const emit_target_ops emit_ops_nvptx = {
     .plain_nan = true,
     .select_by_product = nvptx_select_by_product,
     .blocks = nvptx_blocks,
+    .elected = nvptx_elected,
     .make_barrier = nvptx_make_barrier,
     .expect_boxes = nvptx_expect_boxes,
     .fetch_map = nvptx_fetch_map,

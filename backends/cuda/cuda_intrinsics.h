@@ -40,6 +40,7 @@ void nvptx_await_products(emitter *e, int groups, LLVMValueRef *words, int n);
 /* ---- cuda_async_intrinsics.c ---- */
 
 LLVMValueRef nvptx_blocks(emitter *e);
+LLVMValueRef nvptx_elected(emitter *e);
 void nvptx_make_barrier(emitter *e, LLVMValueRef pointer, int arrivals);
 void nvptx_arrive(emitter *e, LLVMValueRef pointer);
 void nvptx_arrive_far(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);

@@ -42,13 +42,8 @@ static void copy_boxes(emitter *e, int at) {
 /* i1: whether the thread is the one that tells the device of boxes where threads copy, too: of the
  * last producer's warp, since the first ones copy what there is little of. A turn is filled as soon
  * as the slowest of them is through with it. */
-static LLVMValueRef tells_of_boxes(const emitter *e) {
-  const int last = emit_other_warps(e) + e->kernel->producers - 1;
-  LLVMValueRef thread =
-      LLVMBuildShl(e->builder, e->block_warp, emit_i32(e, e->kernel->lane_bits), "");
-  thread = LLVMBuildOr(e->builder, thread, e->lane, "");
-  return LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, last << e->kernel->lane_bits),
-                       "");
+static LLVMValueRef tells_of_boxes(emitter *e) {
+  return emit_is_one_of_warp(e, emit_other_warps(e) + e->kernel->producers - 1);
 }
 
 /* The number of the warp whose work a producer does in part `part`. */
@@ -373,6 +368,15 @@ static int producing_step(const plan_kernel *kernel, int from) {
   return from;
 }
 
+/* Warps' numbers from their first lanes: so ptxas knows that the lanes of a warp have one role, and
+ * has in uniform registers what does not depend on the lane: slots, barriers, descriptors, which
+ * products and copies would else wait for (16 R2UR a turn of m64n96). */
+static void number_warps(emitter *e) {
+  const bool same = e->warp == e->block_warp;
+  e->block_warp = e->ops->shuffle(e, e->block_warp, emit_i32(e, 0));
+  e->warp = same ? e->block_warp : e->ops->shuffle(e, e->warp, emit_i32(e, 0));
+}
+
 void emit_roles_step(emitter *e, int at) {
   const plan_kernel *kernel = e->kernel;
   bool alone = plan_only_boxes(kernel);
@@ -380,6 +384,7 @@ void emit_roles_step(emitter *e, int at) {
   e->barriers = LLVMBuildGEP2(e->builder, e->i8, e->shared_start, &offset, 1, "");
   plan_registers registers;
   plan_registers_of(kernel, &registers);
+  number_warps(e);
   fetch_maps(e);
   make_barriers(e);
   e->ops->barrier(e, !plan_fetches_together(kernel)); /* others' copies and warps tell them, too */

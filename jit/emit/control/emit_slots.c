@@ -39,12 +39,13 @@ LLVMValueRef emit_at_least(const emitter *e, LLVMValueRef x, int least) {
   return LLVMBuildICmp(e->builder, LLVMIntSGE, x, emit_i32(e, least), "");
 }
 
-LLVMValueRef emit_is_first_producer(const emitter *e) {
-  LLVMValueRef thread =
-      LLVMBuildShl(e->builder, e->block_warp, emit_i32(e, e->kernel->lane_bits), "");
-  thread = LLVMBuildOr(e->builder, thread, e->lane, "");
-  int number = emit_other_warps(e) << e->kernel->lane_bits;
-  return LLVMBuildICmp(e->builder, LLVMIntEQ, thread, emit_i32(e, number), "");
+LLVMValueRef emit_is_one_of_warp(emitter *e, int warp) {
+  LLVMValueRef own = LLVMBuildICmp(e->builder, LLVMIntEQ, e->block_warp, emit_i32(e, warp), "");
+  return emit_and(e, own, e->ops->elected(e));
+}
+
+LLVMValueRef emit_is_first_producer(emitter *e) {
+  return emit_is_one_of_warp(e, emit_other_warps(e));
 }
 
 /* Tells team `team` that it may begin its products. */

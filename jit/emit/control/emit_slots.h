@@ -25,7 +25,10 @@ int emit_other_warps(const emitter *e);
 LLVMValueRef emit_team_barrier(const emitter *e, LLVMValueRef team);
 void emit_await_team(emitter *e);
 void emit_tell_team(emitter *e);
-/* i1: whether the thread is the first producer, of all of the block's threads. */
-LLVMValueRef emit_is_first_producer(const emitter *e);
+/* i1: whether the thread is the one of the block's warp `warp` that speaks for it, the same
+ * wherever this is asked; all lanes of a warp come here together. */
+LLVMValueRef emit_is_one_of_warp(emitter *e, int warp);
+/* The same of the first producers' warp. */
+LLVMValueRef emit_is_first_producer(emitter *e);
 
 #endif

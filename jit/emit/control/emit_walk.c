@@ -5,7 +5,6 @@
 #include "jit/emit/core/builder.h"
 #include "jit/emit/memory/emit_memory.h"
 #include "jit/emit/place/address.h"
-#include "jit/plan/facts/box.h"
 
 #include "base/bits.h"
 #include "jit/plan/facts/eval.h"
@@ -182,13 +181,6 @@ static void end_by_warps(walker *w) {
   w->end = LLVMBuildSelect(e->builder, outside, last, w->end, "");
 }
 
-/* The turn's number from the first lane: so ptxas knows that it is the same for all lanes, and has
- * descriptors and barriers that depend on it in uniform registers, which else each product's
- * instruction waits for (16 R2UR a turn of m64n96). */
-static LLVMValueRef same_of_lanes(emitter *e) {
-  return e->ops->shuffle(e, emit_turn_number(e), emit_i32(e, 0));
-}
-
 /* The test stands before the body: there may be no turn. */
 void emit_walk(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at], *last = step + step->body;
@@ -224,7 +216,6 @@ void emit_walk(emitter *e, int at) {
   walked.turn = turn_at(&w, turn);
   decode_turn(&w, walked.turn);
   e->walked = &walked;
-  if (e->roles && plan_only_boxes(e->kernel)) walked.number = same_of_lanes(e);
   if (e->turned) emit_turned_body(e, at);
   else emit_steps(e, at + 1 + step->ahead, step->body - step->ahead);
   e->walked = NULL;

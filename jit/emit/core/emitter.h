@@ -133,7 +133,6 @@ typedef struct emit_walked {
   LLVMValueRef grid;       /* i64: grid bits of the block, those that turns number clear */
   LLVMValueRef turn;       /* i64: of begin .. end - 1 */
   LLVMValueRef begin, end; /* i64: the block's turns */
-  LLVMValueRef number;     /* i32: what emit_turn_number gives, if it was computed; else NULL */
   LLVMValueRef whole; /* i1: all that the warp has lies inside of all bounds in the last turn, and
                          so in each; NULL: it is not asked */
 } emit_walked;

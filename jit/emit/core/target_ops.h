@@ -44,6 +44,9 @@ typedef struct emit_target_ops {
   LLVMValueRef (*shared)(emitter *e, int bytes);
   /* `address` (i64, a kernel argument or made of one) as a pointer to global memory. */
   LLVMValueRef (*global)(emitter *e, LLVMValueRef address);
+  /* Whether the thread is the one of its warp that all of its lanes, who come here together, agree
+   * upon (i1): what it does is known to be one thread's. GPU only. */
+  LLVMValueRef (*elected)(emitter *e);
   /* A barrier: what any thread wrote to shared memory before it, every thread sees behind it.
    * Threads are those of the block, or of the cluster where the kernel has clusters; own: those of
    * the block even so. */

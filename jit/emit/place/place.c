@@ -193,7 +193,6 @@ static void byte_columns(const emit_place *place, uint64_t *of_tile) {
 }
 
 LLVMValueRef emit_turn_number(const emitter *e) {
-  if (e->walked->number) return e->walked->number;
   LLVMValueRef number = LLVMBuildSub(e->builder, e->walked->turn, e->walked->begin, "");
   number = LLVMBuildTrunc(e->builder, number, e->i32, "");
   return e->turns_before ? LLVMBuildAdd(e->builder, number, e->turns_before, "") : number;

@@ -1,0 +1,51 @@
+/* The code of products that boxes copy. */
+#include "planned_kernels.h"
+
+#include "jit/plan/facts/box.h"
+#include "runtime/jit_library.h"
+
+#include <string.h>
+
+static const dot_problem problems[] = {
+    {SHAPE(140, 200, 832), TYPES(BF16, BF16), LIES("", "col_major")},
+    {SHAPE(70, 136, 256), TYPES(E4M3, E4M3), LIES("", "col_major")},
+    {SHAPE(72, 256, 576), TYPES(F16, F16)},
+};
+#define PROBLEMS ((int)(sizeof problems / sizeof *problems))
+#define STEP 4 /* every so many kernels */
+
+static planned_kernels t;
+
+static bool has_boxes(const plan_kernel *kernel) { return kernel->launch.n_boxes > 0; }
+
+/* Behind a comparison of threads' numbers ptxas would ask all lanes by turns for each box's place:
+ * one thread of a warp that elects it copies. */
+static void expect_elected(const char *ptx, int problem, int v) {
+  const char *copy = strstr(ptx, "cp.async.bulk.tensor"), *elect = strstr(ptx, "elect.sync");
+  cr_assert_not_null(copy, "%d, variant %d", problem, v);
+  cr_expect(elect && elect < copy, "%d, variant %d: no thread is elected before it copies", problem,
+            v);
+}
+
+Test(dot_code, an_elected_thread_copies_boxes, .timeout = 120) {
+  jit_library library;
+  const llrt_jit_interface *jit;
+  int kernels = 0;
+  cr_assert_eq(llrt_jit_library_init(LLRT_TEST_JIT_LIBRARY, &library), LLRT_OK);
+  cr_assert_eq(llrt_jit_library_get(&library, &jit), LLRT_OK, "%s", llrt_last_error());
+  for (int i = 0; i < PROBLEMS; i++) {
+    planned_kernels_make(&t, &problems[i], 5);
+    for (int v = planned_kernels_next(&t, has_boxes, 0); v >= 0;
+         v = planned_kernels_next(&t, has_boxes, v + STEP)) {
+      llrt_jit_result result;
+      cr_assert_eq(jit->compile(&t.made.variant[v], LLRT_EMIT_ASM, &result), LLRT_OK, "%s",
+                   result.message);
+      expect_elected(result.data, i, v);
+      jit->release(&result);
+      kernels++;
+    }
+    dot_bench_free(&t.bench);
+  }
+  cr_expect_gt(kernels, 20);
+  llrt_jit_library_fini(&library);
+}

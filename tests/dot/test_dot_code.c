@@ -1,4 +1,4 @@
-/* The code of products that boxes copy. */
+/* Products that boxes copy: how long their turns are, and their code. */
 #include "planned_kernels.h"
 
 #include "jit/plan/facts/box.h"
@@ -17,6 +17,31 @@ static const dot_problem problems[] = {
 static planned_kernels t;
 
 static bool has_boxes(const plan_kernel *kernel) { return kernel->launch.n_boxes > 0; }
+
+/* Turns of few rows have two lines of 128 bytes of each, but where sums keep few bits or a
+ * cluster's blocks have parts of them. */
+Test(dot_code, turns_of_few_rows) {
+  for (int i = 0; i < PROBLEMS; i++) {
+    const bool bytes = problems[i].type[LLRT_DOT_A] == LLRT_E4M3;
+    int longer = 0;
+    planned_kernels_make(&t, &problems[i], 5);
+    for (int v = planned_kernels_next(&t, has_boxes, 0); v >= 0;
+         v = planned_kernels_next(&t, has_boxes, v + 1)) {
+      const plan_kernel *kernel = &t.made.variant[v];
+      const int *tile = kernel->tile.positions;
+      if (kernel->cluster_bits > 0 || kernel->deal.used || tile[0] == 0) continue;
+      const bool few = tile[0] + tile[1] <= 128 && !bytes;
+      cr_expect_eq(tile[2],
+                   bytes ? 128
+                   : few ? 128
+                         : 64,
+                   "%d: %d x %d x %d", i, tile[0], tile[1], tile[2]);
+      longer += few;
+    }
+    cr_expect(bytes || longer >= 8, "%d: %d kernels", i, longer);
+    dot_bench_free(&t.bench);
+  }
+}
 
 /* Behind a comparison of threads' numbers ptxas would ask all lanes by turns for each box's place:
  * one thread of a warp that elects it copies. */

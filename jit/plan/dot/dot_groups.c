@@ -125,6 +125,7 @@ typedef struct sharing {
   bool lines;  /* threads copy (dot_shape.lines) */
   bool deal;   /* the last turns are dealt */
   int teams;   /* log2 teams of the tile's warps */
+  int longer;  /* log2 lines of 128 bytes that a turn has of each row */
 } sharing;
 
 static dot_shape shape_of(const dot_planner *p, const group_tile *tile, const sharing *how) {
@@ -139,6 +140,7 @@ static dot_shape shape_of(const dot_planner *p, const group_tile *tile, const sh
   const int rows = tile->swapped ? DOT_DIM_N : DOT_DIM_M; /* the instruction's */
   shape.bits[how->beside ? rows : DOT_DIM_K] += how->cluster - how->across;
   shape.bits[1 - rows] += how->across;
+  shape.bits[DOT_DIM_K] += how->longer;
   shape.cluster = how->cluster;
   shape.beside = how->beside;
   shape.across = how->across;
@@ -221,13 +223,37 @@ static int64_t most_rows(const dot_planner *p) {
   return few ? bits_max((int)rows, LEAST_ROWS) * WASTED_ROWS : all;
 }
 
+/* A turn of fewer rows takes as long as one of so many, so it has two lines of each: of 64 x 2880 x
+ * 2880 (bf16) tiles of 64 x 32 take 12.8 us on an H200, by one line 14.3 (docs/history/tiles.md).
+ */
+#define ROWS_OF_A_LINE 128
+
+/* By turns of two lines, or of one where those are not for it: sums of 8-bit floats keep few bits,
+ * and where threads copy, or rows begin inside lines, are experts' or shared among the blocks of a
+ * cluster, longer turns are no faster or were not measured. */
+static llrt_status add_by_lines(dot_planner *p, const group_tile *tile, const sharing *how) {
+  const int first = p->out->n_variants;
+  sharing longer = *how;
+  longer.longer = 1;
+  if (tile->m + tile->n > ROWS_OF_A_LINE || how->cluster > 0 || how->lines || how->deal ||
+      p->grouped || p->copied || p->resident || dot_sums_short(&p->job, p->target))
+    return add_tile(p, tile, how);
+  const llrt_status status = add_tile(p, tile, &longer);
+  const plan_kernel *kernel = &p->out->variant[first];
+  const bool boxes = status == LLRT_OK && p->out->n_variants > first &&
+                     kernel->launch.n_boxes == 2 && dot_torn_operands(kernel) == 0;
+  if (boxes || (status != LLRT_OK && status != LLRT_UNSUPPORTED)) return status;
+  p->out->n_variants = first;
+  return add_tile(p, tile, how);
+}
+
 /* Of at most `most` rows, where there is room in the plan. */
 static llrt_status try_tile(dot_planner *p, const group_tile *tile, int64_t most,
                             const sharing *how) {
   const int first = p->out->n_variants;
   if (tile->m > most || is_slow_of_parts(p, tile) || first + STAGES > PLAN_MAX_VARIANTS)
     return LLRT_OK;
-  llrt_status status = add_tile(p, tile, how);
+  llrt_status status = add_by_lines(p, tile, how);
   if (status != LLRT_UNSUPPORTED) return status;
   p->out->n_variants = first;
   return LLRT_OK;

@@ -20,6 +20,8 @@
  * boxes brought, which it casts (PLAN_LANDED); 24, the least that setmaxnreg takes, where it only
  * issues boxes. */
 #define COPYING_PRODUCER 104
+#define COPYING_FEW 40 /* of at most FEW_PIECES in a turn */
+#define FEW_PIECES 8
 #define COPYING_BESIDE_FRESH 40 /* where others hold sums of a turn beside those of all */
 #define EXPERTS_PRODUCER 64
 #define CASTING_PRODUCER 72
@@ -38,6 +40,19 @@ static bool has_fresh_sums(const plan_kernel *kernel) {
   return fresh;
 }
 
+/* Pieces that a producer's thread copies in a turn, each with an address of its own. */
+static int copied_pieces(const plan_kernel *kernel) {
+  const int parts = bits_ceil_div(1 << kernel->warp_bits, kernel->producers);
+  int pieces = 0;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->kind != PLAN_COPY || step->box) continue;
+    const int bits = plan_value_bits(&kernel->value[step->in], PLAN_REGISTER) - step->vector;
+    pieces += 1 << bits_max(bits, 0);
+  }
+  return pieces * parts;
+}
+
 void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
   int own = 1 << (kernel->lane_bits + kernel->warp_bits - kernel->cluster_bits + kernel->team_bits);
   int producers = kernel->producers << kernel->lane_bits, blocks = bits_max(kernel->resident, 1);
@@ -45,11 +60,12 @@ void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
       bits_min(UNIT_REGISTERS / blocks / (own + producers) & -REGISTER_STEP, MOST_REGISTERS);
   *out = (plan_registers){begin, begin, begin};
   if (!producers) return;
-  int wanted = plan_landed_step(kernel) >= 0 ? CASTING_PRODUCER
-               : plan_only_boxes(kernel)     ? BOX_PRODUCER
-               : plan_waits_fence(kernel)    ? EXPERTS_PRODUCER
-               : has_fresh_sums(kernel)      ? COPYING_BESIDE_FRESH
-                                             : COPYING_PRODUCER;
+  int wanted = plan_landed_step(kernel) >= 0         ? CASTING_PRODUCER
+               : plan_only_boxes(kernel)             ? BOX_PRODUCER
+               : plan_waits_fence(kernel)            ? EXPERTS_PRODUCER
+               : has_fresh_sums(kernel)              ? COPYING_BESIDE_FRESH
+               : copied_pieces(kernel) <= FEW_PIECES ? COPYING_FEW
+                                                     : COPYING_PRODUCER;
   out->producers = bits_min(wanted, begin);
   out->others =
       bits_min((begin * (own + producers) - out->producers * producers) / own & -REGISTER_STEP,

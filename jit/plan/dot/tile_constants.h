@@ -7,7 +7,7 @@
 /* Products of a clock of 16-bit elements, groups. */
 #define TILE_MACS_GROUPS 1037.16
 /* Products of a clock of 16-bit elements, produced. */
-#define TILE_MACS_PRODUCED 2146.53
+#define TILE_MACS_PRODUCED 2234.59
 /* Products of a clock of 16-bit elements, dense. */
 #define TILE_MACS_DENSE 2113.41
 /* Products of a clock of 16-bit elements, swapped. */
@@ -17,7 +17,7 @@
 /* Warps' instructions for 8 decoded weights, groups. */
 #define TILE_DECODE_GROUPS 28.1918
 /* Warps' instructions for 8 decoded weights, produced. */
-#define TILE_DECODE_PRODUCED 34.7074
+#define TILE_DECODE_PRODUCED 34.7436
 /* Warps' instructions for 8 decoded weights, dense. */
 #define TILE_DECODE_DENSE 0
 /* Warps' instructions for 8 decoded weights, swapped. */
@@ -27,7 +27,7 @@
 /* Clocks of a tile of 128 x 128 beside its turns, groups. */
 #define TILE_TILE_GROUPS 2522.46
 /* Clocks of a tile of 128 x 128 beside its turns, produced. */
-#define TILE_TILE_PRODUCED 3253.1
+#define TILE_TILE_PRODUCED 3401.41
 /* Clocks of a tile of 128 x 128 beside its turns, dense. */
 #define TILE_TILE_DENSE 3970.7
 /* Clocks of a tile of 128 x 128 beside its turns, swapped. */
@@ -53,7 +53,7 @@
 #define TILE_TORN_TURN 21.4164
 /* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block,
  * packed. */
-#define TILE_JOIN_OF_PACKED 171.695
+#define TILE_JOIN_OF_PACKED 265.366
 /* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block,
  * dense. */
 #define TILE_JOIN_OF_DENSE 171.695
@@ -61,7 +61,7 @@
  * bytes. */
 #define TILE_JOIN_OF_BYTES 0.00643548
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, packed. */
-#define TILE_FETCH_OF_PACKED 73.8432
+#define TILE_FETCH_OF_PACKED 45.2385
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, dense. */
 #define TILE_FETCH_OF_DENSE 75.9467
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, bytes. */
@@ -79,25 +79,25 @@
 /* Bytes of a clock that a multiprocessor has from memory, bytes. */
 #define TILE_COLD_OF_BYTES 108.193
 /* Bytes of a clock that all multiprocessors fetch through it together, packed. */
-#define TILE_CACHE_OF_PACKED 5698.56
+#define TILE_CACHE_OF_PACKED 5719.64
 /* Bytes of a clock that all multiprocessors fetch through it together, dense. */
 #define TILE_CACHE_OF_DENSE 10500
 /* Bytes of a clock that all multiprocessors fetch through it together, bytes. */
 #define TILE_CACHE_OF_BYTES 7718.07
 /* Clocks from a copy's beginning to its end, packed. */
-#define TILE_LATENCY_OF_PACKED 1363.22
+#define TILE_LATENCY_OF_PACKED 1118.14
 /* Clocks from a copy's beginning to its end, dense. */
 #define TILE_LATENCY_OF_DENSE 714.581
 /* Clocks from a copy's beginning to its end, bytes. */
 #define TILE_LATENCY_OF_BYTES 884.015
 /* Clocks of a turn beside products and copies, packed. */
-#define TILE_TURN_OF_PACKED 107.661
+#define TILE_TURN_OF_PACKED 94.6214
 /* Clocks of a turn beside products and copies, dense. */
 #define TILE_TURN_OF_DENSE 16.3344
 /* Clocks of a turn beside products and copies, bytes. */
 #define TILE_TURN_OF_BYTES 61.5888
 /* Of a tile's clocks, where the next one begins meanwhile, packed. */
-#define TILE_ROUNDS_OF_PACKED 0.44522
+#define TILE_ROUNDS_OF_PACKED 0.474442
 /* Of a tile's clocks, where the next one begins meanwhile, dense. */
 #define TILE_ROUNDS_OF_DENSE 0.0119985
 /* Of a tile's clocks, where the next one begins meanwhile, bytes. */
@@ -109,19 +109,19 @@
 /* Of a tile's clocks, once a run, there, bytes. */
 #define TILE_LAST_OF_BYTES 0.00599931
 /* Clocks of sums that a cluster's blocks join, for each doubling of these, packed. */
-#define TILE_CLUSTER_OF_PACKED 1175.42
+#define TILE_CLUSTER_OF_PACKED 1076.36
 /* Clocks of sums that a cluster's blocks join, for each doubling of these, dense. */
 #define TILE_CLUSTER_OF_DENSE 666.846
 /* Clocks of sums that a cluster's blocks join, for each doubling of these, bytes. */
 #define TILE_CLUSTER_OF_BYTES 721.666
 /* Clocks of a run: fills and drains, packed. */
-#define TILE_START_OF_PACKED 1692.23
+#define TILE_START_OF_PACKED 2176.71
 /* Clocks of a run: fills and drains, dense. */
 #define TILE_START_OF_DENSE 4086.97
 /* Clocks of a run: fills and drains, bytes. */
 #define TILE_START_OF_BYTES 3392.06
 /* Clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory, packed. */
-#define TILE_DEAL_OF_PACKED 14214.7
+#define TILE_DEAL_OF_PACKED 13580.3
 /* Clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory, dense. */
 #define TILE_DEAL_OF_DENSE 64022.4
 /* Clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory, bytes. */
@@ -145,14 +145,14 @@
 /* Clocks of a share's result there, of the whole device, bytes. */
 #define TILE_PARTIAL_OF_BYTES 0.00883453
 /* Bytes of a clock from memory, of the whole device, packed. */
-#define TILE_MEMORY_OF_PACKED 1899.16
+#define TILE_MEMORY_OF_PACKED 2072.41
 /* Bytes of a clock from memory, of the whole device, dense. */
 #define TILE_MEMORY_OF_DENSE 2264.28
 /* Bytes of a clock from memory, of the whole device, bytes. */
 #define TILE_MEMORY_OF_BYTES 2211.69
 /* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
  * hide, packed. */
-#define TILE_HIDDEN_OF_PACKED 0.294166
+#define TILE_HIDDEN_OF_PACKED 0.340108
 /* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
  * hide, dense. */
 #define TILE_HIDDEN_OF_DENSE 0.295585
@@ -172,7 +172,7 @@
 /* Of 4, bytes. */
 #define TILE_CLUSTERS4_OF_BYTES 126.944
 /* Of 8, packed. */
-#define TILE_CLUSTERS8_OF_PACKED 121.296
+#define TILE_CLUSTERS8_OF_PACKED 107.002
 /* Of 8, dense. */
 #define TILE_CLUSTERS8_OF_DENSE 132.4
 /* Of 8, bytes. */

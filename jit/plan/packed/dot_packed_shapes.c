@@ -118,7 +118,6 @@ static const packed_shape tiles[] = {
     {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 192, PRODUCED, .rounds = true},
     {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 224, PRODUCED, .rounds = true},
     {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 240, PRODUCED, .rounds = true},
-    {TILE(8, 7, 7, 3, 0), .slots = 3, .own = 160, PRODUCED, .rounds = true},
 };
 
 #define LIST(shapes) {shapes, (int)(sizeof shapes / sizeof *shapes)}

@@ -4,6 +4,7 @@
 
 #include "jit/plan/plan_choice.h"
 #include "jit/plan/check/plan_view.h"
+#include "jit/plan/facts/box.h"
 #include "jit/plan/plan_make.h"
 
 #include <llrt/dot.h>
@@ -465,7 +466,7 @@ Test(dot_group, clusters, .timeout = 120) {
     plan_bench(&bench, true);
     for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
       int blocks = made.variant[v].cluster_bits;
-      if (blocks == 0) continue;
+      if (blocks == 0 || plan_fetches_together(&made.variant[v])) continue;
       found |= 1 << blocks;
       if (i > 0 && (blocks < 3 || tile++ > 0)) continue;
       memset(bench.part[LLRT_DOT_D].image, 0xee, 2);

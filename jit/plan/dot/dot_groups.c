@@ -350,8 +350,8 @@ static const struct {
     {{256, 96, 3, false}, 1, 1},  {{128, 192, 3, false}, 2, 0}, {{128, 176, 3, false}, 2, 1},
     {{128, 160, 3, false}, 3, 1}, {{128, 144, 3, false}, 2, 1}, {{128, 128, 3, false}, 3, 1},
     {{128, 112, 3, false}, 3, 2}, {{128, 96, 3, false}, 2, 1},  {{128, 80, 3, false}, 2, 1},
-    {{64, 96, 2, false}, 2, 2},   {{64, 80, 2, false}, 2, 2},   {{64, 64, 2, false}, 2, 2},
-    {{64, 64, 2, true}, 1, 0},    {{32, 64, 2, true}, 2, 0},    {{16, 64, 2, true}, 1, 0}};
+    {{64, 96, 2, false}, 2, 1},   {{64, 80, 2, false}, 2, 1},   {{64, 64, 2, false}, 2, 2},
+    {{128, 192, 3, false}, 2, 2}, {{32, 64, 2, true}, 2, 0},    {{16, 64, 2, true}, 1, 0}};
 
 /* The same, where threads copy whole lines: candidates of tuning. */
 static const group_tile lines_tiles[] = {

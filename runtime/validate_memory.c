@@ -169,7 +169,8 @@ llrt_status llrt_validate_memory(const op_description *desc, const storage_set *
   if (desc->kind == LLRT_OP_DOT) LLRT_TRY(llrt_validate_dot_memory(desc, set));
   bool compute = desc->kind == LLRT_OP_COMPUTE;
   for (int i = PLAN_DESTINATION; i < (values || compute ? call->n : 2); i++)
-    if (!set->packed[i] && (!compute || desc->program.tensor[i].output))
+    if (!set->packed[i] && call->binding[i].span > 0 &&
+        (!compute || desc->program.tensor[i].output))
       LLRT_TRY(
           check_no_sharing(&set->storage[i], &call->binding[i], op_tensor_called(set->roles, i)));
   return LLRT_OK;

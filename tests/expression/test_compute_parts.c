@@ -115,3 +115,13 @@ Test(compute_parts, nothing_to_split) {
       cr_expect_null(wrong, "%s: %s", devices[d], wrong);
     }
 }
+
+/* An output without elements has no two at one offset, whatever its strides are. */
+Test(compute_parts, nothing_to_store) {
+  trial t = {.text = "(x[t n]) -> (y[n t], r[n]) { y = x; r = sum(x, t) }",
+             .device = trial_device("host"),
+             .extent = {0, 5}};
+  t.tensor[1].storage = "storage(rank=2, digits=[dim1:rest, dim0:rest @ 0])";
+  const char *wrong = trial_run(&t);
+  cr_expect_null(wrong, "%s", wrong);
+}

@@ -464,7 +464,6 @@ const emit_target_ops emit_ops_nvptx = {
     .limit_pair = nvptx_limit_pair,
     .size_pair = nvptx_size_pair,
     .mask_xor = nvptx_mask_xor,
-    .plain_nan = true,
     .select_by_product = nvptx_select_by_product,
     .blocks = nvptx_blocks,
     .elected = nvptx_elected,

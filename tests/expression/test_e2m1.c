@@ -6,6 +6,7 @@
 #include "jit/plan/types/number.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +19,16 @@ static const struct {
   const char *text;
   llrt_dtype to;
   bool divides; /* by a power of two for each row: code t mod 256 of e8m0 */
+  bool is_nan;  /* every element, and known to be before anything runs */
 } cases[] = {
-    {"(x[t n]) -> (q[t n]) { q = x }", LLRT_E2M1, false},
-    {"(x[t n], s[t]) -> (q[t n]) { q = x / s }", LLRT_E2M1, true},
-    {"(x[t n], s[t]) -> (q[t n]) { q = x / s }", LLRT_E4M3, true},
-    {"(x[t n], s[t]) -> (q[t n]) { q = x / s }", LLRT_E5M2, true},
+    {"(x[t n]) -> (q[t n]) { q = x }", LLRT_E2M1, false, false},
+    {"(x[t n], s[t]) -> (q[t n]) { q = x / s }", LLRT_E2M1, true, false},
+    {"(x[t n], s[t]) -> (q[t n]) { q = x / s }", LLRT_E4M3, true, false},
+    {"(x[t n], s[t]) -> (q[t n]) { q = x / s }", LLRT_E5M2, true, false},
     /* columns: no thread has a word of eight */
-    {"(x[n t]) -> (q[t n]) { q = x }", LLRT_E2M1, false},
+    {"(x[n t]) -> (q[t n]) { q = x }", LLRT_E2M1, false, false},
+    {"(x[t n]) -> (q[t n]) { q = x + log2(-3) }", LLRT_E2M1, false, true},
+    {"(x[t n]) -> (q[t n]) { q = x * -log2(-3) }", LLRT_E2M1, false, true},
 };
 
 /* What stands behind the upper 16 bits of f32. */
@@ -54,7 +58,7 @@ static uint64_t expected(size_t k, llrt_dtype from, const void *x, int i) {
   double value = number_value(number_format_of(from), code_at(from, x, turned ? n * rows + t : i));
   if (cases[k].divides)
     value = (float)(value / number_value(number_format_of(LLRT_E8M0), (uint64_t)t % 256));
-  return number_code(number_format_of(cases[k].to), value);
+  return number_code(number_format_of(cases[k].to), cases[k].is_nan ? NAN : value);
 }
 
 static void run_on(llrt_device *device, size_t k, llrt_dtype from, const void *x, size_t bytes,

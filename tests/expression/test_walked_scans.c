@@ -93,6 +93,13 @@ static void risen(const float *x, float *y) {
   for (int i = 0; i < LENGTH; i++) y[i] -= most;
 }
 
+/* Less the largest of the sums of what follows, and itself. */
+static void below_sums_behind(const float *x, float *y) {
+  float sum = 0, most = -INFINITY;
+  for (int i = LENGTH - 1; i >= 0; i--) most = fmaxf(most, sum += x[i]);
+  for (int i = 0; i < LENGTH; i++) y[i] = x[i] - most;
+}
+
 static const struct {
   const char *device, *text;
   void (*row)(const float *x, float *y);
@@ -107,6 +114,9 @@ static const struct {
      largest_behind},
     {"cuda-emu:sm_90a", "(x[t n]) -> (y[t n]) { m = cummax(cumsum(x, n), n); y = m - max(m, n) }",
      risen},
+    /* a walk from the end on, and another one that scans nothing */
+    {"cuda-emu:sm_90a", "(x[t n]) -> (y[t n]) { y = x - max(cumsum(x, n, reverse=True), n) }",
+     below_sums_behind},
 };
 
 static void compute(llrt_device *device, const char *text, const float *x, float *y) {

@@ -153,16 +153,18 @@ static LLVMValueRef is_whole(emitter *e, const plan_value *value) {
 }
 
 /* What a thread has in registers, and lanes behind the first, lies farther along each axis than
- * what the first lane has in register 0: where that is outside for each lane, all is. */
+ * what the first lane has in register 0: where that is outside for each lane, all is. The turn that
+ * lies farthest is number 0 where turns go down. */
 static void end_by_warps(walker *w) {
   emitter *e = w->e;
   uint32_t tensors;
+  bool down = e->kernel->walk.down, comes_first = down != (w->mirror != NULL);
   int value = moved_value(w, &tensors);
   plan_value spread;
   LLVMValueRef inside = NULL, last = LLVMBuildSub(e->builder, w->end, emit_i64(e, 1), "");
   if (value < 0) return;
   plan_value_spread(e->kernel, &e->kernel->value[value], &spread);
-  decode_turn(w, last);
+  decode_turn(w, down ? w->begin : last);
   for (int i = 0; i < e->kernel->n_bounds; i++) {
     const plan_bound *bound = &e->kernel->bound[i];
     if (tensors & ~bound->tensors) continue;
@@ -173,7 +175,7 @@ static void end_by_warps(walker *w) {
   memcpy(e->upper, w->upper, sizeof w->upper);
   if (!inside) return;
   LLVMValueRef outside = e->ops->all_lanes(e, LLVMBuildNot(e->builder, inside, ""));
-  if (w->mirror) {
+  if (comes_first) {
     LLVMValueRef second = LLVMBuildAdd(e->builder, w->begin, emit_i64(e, 1), "");
     w->first = LLVMBuildSelect(e->builder, outside, second, w->begin, "");
     return;

@@ -133,8 +133,8 @@ typedef struct emit_walked {
   LLVMValueRef grid;       /* i64: grid bits of the block, those that turns number clear */
   LLVMValueRef turn;       /* i64: of begin .. end - 1 */
   LLVMValueRef begin, end; /* i64: the block's turns */
-  LLVMValueRef whole; /* i1: all that the warp has lies inside of all bounds in the last turn, and
-                         so in each; NULL: it is not asked */
+  LLVMValueRef whole; /* i1: all that the warp has lies inside of all bounds in the turn that lies
+                         farthest, and so in each; NULL: it is not asked */
 } emit_walked;
 
 /* A PLAN_LOOP around a walk whose order is turned (plan_step.turned): each turn of the walk goes

@@ -104,8 +104,6 @@ typedef struct emit_target_ops {
                                     LLVMValueRef no);
   /* (x & mask) ^ bits, words, by one instruction. NULL: it takes two. */
   LLVMValueRef (*mask_xor)(emitter *e, LLVMValueRef x, uint32_t mask, uint32_t bits);
-  /* Whether the NaN of sums and products of f32 has no sign. */
-  bool plain_nan;
   /* Two codes (i32) of type `from` to f32, and two f32 to codes of type `to`, where one instruction
    * takes both: false, and nothing is emitted, where none does for that type. A NaN is written as
    * number_format.nan. NULL: for no type. */

@@ -51,13 +51,6 @@ static LLVMValueRef mask_xor(emitter *e, LLVMValueRef x, uint32_t mask, uint32_t
   return LLVMBuildXor(e->builder, x, emit_i32(e, (int)bits), "");
 }
 
-/* Whether no NaN that x may be has a sign: x is a sum or a product. */
-static bool has_plain_nan(const emitter *e, LLVMValueRef x) {
-  while (LLVMIsABitCastInst(x)) x = LLVMGetOperand(x, 0);
-  LLVMOpcode made = LLVMIsAInstruction(x) ? LLVMGetInstructionOpcode(x) : LLVMRet;
-  return e->ops->plain_nan && (made == LLVMFMul || made == LLVMFAdd || made == LLVMFSub);
-}
-
 static LLVMValueRef least_of(const emitter *e, LLVMValueRef least, LLVMValueRef sum) {
   LLVMValueRef both[] = {least, sum};
   return least ? call(e, "llvm.umin", both, 2) : sum;
@@ -104,8 +97,7 @@ static LLVMValueRef limited(const emitter *e, LLVMValueRef x) {
 static LLVMValueRef whole_code(emitter *e, LLVMValueRef x) {
   LLVMBuilderRef b = e->builder;
   bool shares = e->ops->unit_share;
-  if (!shares) x = limited(e, x);
-  else if (!has_plain_nan(e, x)) x = at_most(e, x);
+  x = shares ? at_most(e, x) : limited(e, x);
   LLVMValueRef size = call(e, "llvm.fabs", &x, 1);
   LLVMValueRef least = shares ? least_share(e, size) : least_sum(e, size);
   LLVMValueRef sign = mask_xor(e, bits_of(e, x), SIGN_BIT, SIGN_BIT ^ HALF_SIGN_CODE);

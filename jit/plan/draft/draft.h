@@ -160,8 +160,8 @@ typedef struct draft {
   /* ---- the work tile ---- */
   int tile_bits;
   bool keeps; /* rings hold what walks share: other buffers lie behind them */
-  bool apart; /* nothing loops: small buffers lie beside each other, so that no barrier has to stand
-                 between a load and the next store */
+  bool apart; /* small buffers of steps that no loop makes lie beside each other, so that no barrier
+                 has to stand between a load and the next store */
   int strip_bits; /* of these, the last ones of either order: they number the tiles that a block
                      takes one after the other; 0: one tile a block */
   bool strips;    /* strips are asked for */

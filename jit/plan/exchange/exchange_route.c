@@ -82,12 +82,12 @@ static int held_bytes(const draft *d) {
 #define APART_BUFFERS 4
 
 /* Puts a buffer behind all others, where nobody who still reads is in its way; false: it lies where
- * they do. */
+ * they do. In a loop those are in the way who still read what the turn before has stored. */
 static bool lies_apart(const draft *d, plan_buffer *buffer) {
   const plan_kernel *kernel = d->kernel;
   int begin = d->keeps ? plan_ring_bytes(kernel) : 0, end = begin;
   int most = d->keeps ? APART_BYTES_BESIDE_RINGS : APART_BYTES;
-  if (!d->apart) return false;
+  if (!d->apart || plan_in_loop(kernel)) return false;
   for (int i = 0; i < kernel->n_buffers; i++)
     end = bits_max(end, plan_buffer_end(&kernel->buffer[i]));
   end = (end + 15) & -16;

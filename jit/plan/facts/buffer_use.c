@@ -17,12 +17,18 @@ bool plan_shared_in_use(const plan_kernel *kernel) {
   return false;
 }
 
+bool plan_in_loop(const plan_kernel *kernel) {
+  bool open = false;
+  for (int i = 0; i < kernel->n_steps; i++)
+    open |= plan_step_row_of(kernel->step[i].kind)->loops && kernel->step[i].body == 0;
+  return open;
+}
+
 bool plan_others_read(const plan_kernel *kernel) {
   bool read = false;
+  if (plan_in_loop(kernel)) return kernel->cluster_bits > 0;
   for (int i = 0, inside = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
-    if (plan_step_row_of(step->kind)->loops && step->body == 0)
-      return kernel->cluster_bits > 0; /* it goes on */
     read |= step->kind == PLAN_SHARED_LOAD &&
             !plan_is_local(kernel, step->buffer, &kernel->value[step->out]);
     if (step->kind == PLAN_BARRIER && !step->own && i >= inside) read = false;

@@ -7,6 +7,8 @@
 /* Whether a store to shared memory has to wait for what reads there: before it, or in a turn
  * before. */
 bool plan_shared_in_use(const plan_kernel *kernel);
+/* Whether the steps that come next are a loop's, which makes them in every turn. */
+bool plan_in_loop(const plan_kernel *kernel);
 /* Whether other blocks of the cluster may still read a block's memory, in which it then neither
  * stores nor ends. */
 bool plan_others_read(const plan_kernel *kernel);

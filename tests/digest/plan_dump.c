@@ -322,7 +322,8 @@ static void put_boxes(llrt_text *out, const plan_launch *launch) {
   for (int i = 0; i < launch->n_boxes; i++) {
     const plan_box *x = &launch->box[i];
     begin(out, "box", i);
-    NUMBER(bytes) NUMBER(runs) NUMBER(packed) NUMBER(swizzle) NUMBER(rest) NUMBER(parts) NUMBER(among)
+    NUMBER(bytes) NUMBER(runs) NUMBER(packed) NUMBER(swizzle) NUMBER(rest) NUMBER(parts)
+    NUMBER(among)
     PLAN_NUMBER(address)
     for (int d = 0; d < plan_box_rank(x); d++) {
       ITEM(size, d)

@@ -47,7 +47,7 @@ Test(steps_page, defines_every_kind) {
     snprintf(entry, sizeof entry, "**`%s`**", name);
     cr_expect_eq(count(page, entry), 1, "%s is defined %d times", name, count(page, entry));
   }
-  cr_expect_eq(kinds, 45, "%d kinds: is the test right about their number?", kinds);
+  cr_expect_eq(kinds, 47, "%d kinds: is the test right about their number?", kinds);
   cr_expect_eq(count(page, "**`PLAN_"), kinds, "%d definitions of %d kinds",
                count(page, "**`PLAN_"), kinds);
   free(header);

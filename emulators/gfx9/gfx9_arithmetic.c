@@ -151,7 +151,30 @@ static uint64_t f64_held(uint64_t bits, bool clamp) {
 #define REAL_MIX REAL | GFX9_MIX
 #define CONVERT_REAL CONVERT, .modifiers = GFX9_NEGATE | GFX9_CLAMP
 
-#define OP(name, form, operands, expression, ...) {#name, operands, name, __VA_ARGS__},
+/* Of the forms, those whose sources are 16 bits. */
+enum {
+  HALVES_HALF = 1,
+  HALVES_U16 = 1,
+  HALVES_I16 = 1,
+  HALVES_F16 = 1,
+  HALVES_WORD16 = 1,
+  HALVES_BIT16 = 1,
+  HALVES_WORD = 0,
+  HALVES_BIT = 0,
+  HALVES_PAIR = 0,
+  HALVES_CARRY = 0,
+  HALVES_PAIR_CARRY = 0,
+  HALVES_OVERFLOW = 0,
+  HALVES_CHOICE = 0,
+  HALVES_U32 = 0,
+  HALVES_I32 = 0,
+  HALVES_F32 = 0,
+  HALVES_F64 = 0,
+  HALVES_WIDE = 0,
+  HALVES_MIX16 = 0
+};
+#define OP(name, form, operands, expression, ...) \
+  {#name, operands, name, .halves = HALVES_##form, __VA_ARGS__},
 #define PACKED(name, each, operands, ...) {#name, operands, each, .packed = 16, __VA_ARGS__},
 #define PACKED32(name, each, operands, ...) {#name, operands, each, .packed = 32, __VA_ARGS__},
 

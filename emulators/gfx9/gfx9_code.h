@@ -99,6 +99,7 @@ typedef struct gfx9_info {
   uint8_t data;        /* MONOTONE: bit k: source k is data */
   uint8_t space;       /* of memory operations */
   uint8_t packed;      /* 16, 32: each half of that size by itself */
+  bool halves;         /* of each source only one half is read */
   uint16_t modifiers;
   uint16_t counter; /* offset in emu_counters */
   int parameter;    /* of step */

@@ -38,6 +38,9 @@ static const uint32_t *fetch(const gfx9_wave *wave, const gfx9_op *op, row_reade
   int selection = op->info->packed == 16            ? GFX9_WORD_0 + upper
                   : op->sdwa.used && k >= op->first ? op->sdwa.source[k - op->first]
                                                     : GFX9_DWORD;
+  if (selection == GFX9_DWORD && op->info->halves && reader == gfx9_read_undefined) {
+    selection = GFX9_WORD_0; /* what a value has above them its form cuts off */
+  }
   if (selection != GFX9_DWORD) {
     gfx9_select(selection, op->sext >> k & 1, row, scratch);
     row = scratch;

@@ -32,6 +32,9 @@
   static void name(gfx9_args *x, int n) { \
     GFX9_EACH(A &= 0xffff; B &= 0xffff; C &= 0xffff; d[i] = (uint16_t)(expression);) \
   }
+/* Of sources of 16 bits, too: a word; one bit a lane. */
+#define WORD16(name, expression) WORD(name, expression)
+#define BIT16(name, expression) BIT(name, expression)
 #define PAIR(name, expression) \
   static void name(gfx9_args *x, int n) { \
     GFX9_EACH(uint64_t both = (expression); d[i] = (uint32_t)both; \

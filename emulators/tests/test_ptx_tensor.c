@@ -57,17 +57,23 @@ static const struct {
     {FETCH("map") COPY("8", "3", "1024", "%d6") WAIT READ, 8, 3},
 };
 
-Test(ptx_tensor, boxes) {
-  static ptx_result result;
+/* Elements of 16 bits, which count from 1 on. */
+static const uint64_t (*numbered(void))[3] {
   static uint64_t in[128][3];
   uint16_t *elements = (uint16_t *)in;
   for (size_t i = 0; i < sizeof in / 2; i++) elements[i] = (uint16_t)(1 + i);
+  return (const uint64_t(*)[3])in;
+}
+
+Test(ptx_tensor, boxes) {
+  static ptx_result result;
+  const uint64_t(*in)[3] = numbered();
   for (int swizzle = 0; swizzle <= 3; swizzle += 3) {
     ptx_tensor_map map = MAP;
     map.swizzle = (uint8_t)swizzle;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
       ptx_program program = {.body = places[i].body, .threads = 128, .map = &map};
-      ptx_program_run(&program, (const uint64_t(*)[3])in, &result);
+      ptx_program_run(&program, in, &result);
       cr_assert(result.done, "%zu: %s (%s)", i, result.fault.message, result.fault.instruction);
       for (int t = 0; t < 128; t++)
         cr_expect_eq(result.out[t], expected(t, swizzle, places[i].x, places[i].y),
@@ -80,9 +86,7 @@ Test(ptx_tensor, boxes) {
  * zero. */
 Test(ptx_tensor, planes) {
   static ptx_result result;
-  static uint64_t in[128][3];
-  uint16_t *elements = (uint16_t *)in;
-  for (size_t i = 0; i < sizeof in / 2; i++) elements[i] = (uint16_t)(1 + i);
+  const uint64_t(*in)[3] = numbered();
   ptx_tensor_map map = MAP;
   map.rank = 3;
   map.extent[1] = ROWS / 2;
@@ -94,7 +98,7 @@ Test(ptx_tensor, planes) {
         COPY_OF("3d", "{%r10, %r11, %r12}", "0; mov.b32 %r12, 1", "0", "1024", "%d6") WAIT READ,
         COPY_OF("3d", "{%r10, %r11, %r12}", "0; mov.b32 %r12, 2", "0", "1024", "%d6") WAIT READ};
     ptx_program program = {.body = bodies[z], .threads = 128, .map = &map};
-    ptx_program_run(&program, (const uint64_t(*)[3])in, &result);
+    ptx_program_run(&program, in, &result);
     cr_assert(result.done, "%d: %s (%s)", z, result.fault.message, result.fault.instruction);
     for (int t = 0; t < 128; t++) {
       int row = t / 16;
@@ -132,14 +136,12 @@ static uint16_t sent(int64_t at, int swizzle) {
 
 Test(ptx_tensor, sends) {
   static ptx_result result;
-  static uint64_t in[128][3];
-  uint16_t *elements = (uint16_t *)in;
-  for (size_t i = 0; i < sizeof in / 2; i++) elements[i] = (uint16_t)(1 + i);
+  const uint64_t(*in)[3] = numbered();
   for (int swizzle = 0; swizzle <= 3; swizzle += 3) {
     ptx_tensor_map map = MAP;
     map.swizzle = (uint8_t)swizzle;
     ptx_program program = {.body = SEND(STORED), .threads = 128, .map = &map};
-    ptx_program_run(&program, (const uint64_t(*)[3])in, &result);
+    ptx_program_run(&program, in, &result);
     cr_assert(result.done, "%s (%s)", result.fault.message, result.fault.instruction);
     for (int t = 0; t < 128; t++) {
       uint64_t wanted = 0;

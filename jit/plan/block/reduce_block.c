@@ -71,8 +71,7 @@ static int count_beyond(const plan_value *value, plan_dim dim, int from) {
 
 /* The layout behind shared memory: the reduced columns of warps lie in lanes that hold copies,
  * lowest first, and then in registers. spread: registers take their places in the warps. */
-static llrt_status behind_shared(const plan_kernel *kernel, const plan_value *in, int kept,
-                                 bool spread, plan_value *out) {
+static llrt_status behind_shared(const plan_value *in, int kept, bool spread, plan_value *out) {
   vector_list dims[3];
   int bit[LLRT_MAX_BITS], n = plan_fold_bits(in, PLAN_WARP, kept, bit), next = 0;
   uint64_t moved[LLRT_MAX_BITS];
@@ -85,7 +84,6 @@ static llrt_status behind_shared(const plan_kernel *kernel, const plan_value *in
   for (int l = 0; l < dims[1].n && next < n; l++)
     if (dims[1].at[l] == 0) dims[1].at[l] = moved[next++];
   while (next < n) dims[0].at[dims[0].n++] = moved[next++];
-  (void)kernel;
   return vector_lists_value(in->layout.out[0].bits, in->bits, dims, out);
 }
 
@@ -111,7 +109,7 @@ static llrt_status spread_copies(draft *d, int *number) {
 static llrt_status through_shared(draft *d, reduce_value *value, int kept, bool spread) {
   const plan_value in = d->kernel->value[value->key];
   plan_value target;
-  LLRT_TRY(behind_shared(d->kernel, &in, kept, spread, &target));
+  LLRT_TRY(behind_shared(&in, kept, spread, &target));
   LLRT_TRY(spread_copies(d, &value->key));
   LLRT_TRY(draft_exchange(d, value->key, &target, &value->key));
   if (!value->pairs) return LLRT_OK;

@@ -5,23 +5,22 @@
 #include "jit/plan/facts/access.h"
 #include "jit/plan/kernel/step_table.h"
 
-bool plan_shared_in_use(const plan_kernel *kernel) {
-  for (int i = 0; i < kernel->n_steps; i++) {
-    const plan_step *step = &kernel->step[i];
-    if (step->kind == PLAN_SHARED_LOAD || step->kind == PLAN_REPEAT) return true;
-    if ((step->kind == PLAN_WALK || step->kind == PLAN_LOOP) && step->body == 0)
-      return true; /* it goes on */
-    if (step->kind == PLAN_GATHER && step->staged) return true;
-    if (step->kind == PLAN_DOT && step->shared) return true;
-  }
-  return false;
-}
-
 bool plan_in_loop(const plan_kernel *kernel) {
   bool open = false;
   for (int i = 0; i < kernel->n_steps; i++)
     open |= plan_step_row_of(kernel->step[i].kind)->loops && kernel->step[i].body == 0;
   return open;
+}
+
+bool plan_shared_in_use(const plan_kernel *kernel) {
+  if (plan_in_loop(kernel)) return true;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->kind == PLAN_SHARED_LOAD || step->kind == PLAN_REPEAT) return true;
+    if (step->kind == PLAN_GATHER && step->staged) return true;
+    if (step->kind == PLAN_DOT && step->shared) return true;
+  }
+  return false;
 }
 
 bool plan_others_read(const plan_kernel *kernel) {

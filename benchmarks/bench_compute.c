@@ -1,7 +1,9 @@
 /* Rows by expressions (compute_cases.h): one-line calls, from cold caches, beside a copy of the
- * same bytes. Positions of the slowest axis repeat each other's numbers with a period: the first
- * period of each output is compared with what compute_reference.h allows in f64, each later
- * position bit by bit with that of the first period. */
+ * same bytes and, where next to nothing is written, beside reading them. Positions of the slowest
+ * axis repeat each other's numbers with a period: the first period of each output is compared with
+ * what compute_reference.h allows in f64, each later position bit by bit with that of the first
+ * period. */
+#include "compute_beside.h"
 #include "compute_cases.h"
 #include "compute_reference.h"
 #include "dot_run.h"
@@ -49,13 +51,21 @@ static void find_extents(const compute_form *form, const compute_shape *shape, c
   if (c->period > c->extent[0]) c->period = c->extent[0];
 }
 
-/* Numbers of the first period, then that again. */
-static void fill(computing *c, int t, uint64_t seed) {
+/* Any of so many columns. */
+static void fill_positions(void *data, int64_t n, int64_t columns, uint64_t seed) {
+  int32_t *position = data;
+  for (int64_t i = 0; i < n; i++)
+    position[i] = (int32_t)(harness_mix(seed ^ (uint64_t)i) % (uint64_t)columns);
+}
+
+/* Numbers or positions of the first period, then those again. */
+static void fill(computing *c, int t, int64_t columns, uint64_t seed) {
   device_matrix *x = &c->tensor[t];
   size_t period = x->bytes;
   if (has_rows(c, t)) period = x->bytes / (size_t)c->extent[0] * (size_t)c->period;
   int64_t n = (int64_t)period * 8 / llrt_dtype_bits(x->tensor.dtype);
-  numbers_fill(x->tensor.dtype, x->host, n, seed + (uint64_t)t);
+  if (x->tensor.dtype == LLRT_I32) fill_positions(x->host, n, columns, seed + (uint64_t)t);
+  else numbers_fill(x->tensor.dtype, x->host, n, seed + (uint64_t)t);
   for (size_t at = period; at < x->bytes; at += period)
     memcpy(x->host + at, x->host, x->bytes - at < period ? x->bytes - at : period);
 }
@@ -70,8 +80,9 @@ static void make_tensor(harness *h, const compute_form *form, const compute_shap
                         computing *c, int t) {
   const expr_tensor *own = &c->expr->tensor[t];
   device_matrix *x = &c->tensor[t];
-  bool wide = strchr(form->f32, own->name[0]) != NULL;
-  llrt_dtype dtype = own->dtype ? (llrt_dtype)own->dtype : wide ? LLRT_F32 : shape->dtype;
+  llrt_dtype dtype = own->dtype ? (llrt_dtype)own->dtype : shape->dtype;
+  if (strchr(form->f32, own->name[0])) dtype = LLRT_F32;
+  if (form->positions && strchr(form->positions, own->name[0])) dtype = LLRT_I32;
   x->tensor = (llrt_tensor){.dtype = dtype, .rank = own->n_dims};
   for (int d = 0; d < own->n_dims; d++) {
     x->tensor.shape[d] = 1;
@@ -83,7 +94,7 @@ static void make_tensor(harness *h, const compute_form *form, const compute_shap
   c->args[t] = (llrt_arg){.name = own->name, .tensor = &x->tensor};
   c->bytes += (int64_t)x->bytes;
   if (own->output) return;
-  fill(c, t, h->options.seed);
+  fill(c, t, shape->columns, h->options.seed);
   device_matrix_upload(h, x);
 }
 
@@ -196,41 +207,33 @@ static void launch(const void *data) {
   harness_must(run(c), c->name);
 }
 
-typedef struct copying {
-  llrt_device *device;
-  void *from, *to;
-  size_t bytes;
-} copying;
-
-static void launch_copy(const void *data) {
-  const copying *c = data;
-  harness_must(llrt_memory_copy(c->device, c->to, c->from, c->bytes, LLRT_COPY_ON_DEVICE, NULL),
-               "copy");
-}
-
-/* Of half of the bytes, which reads and writes as many as the case. */
-static harness_statistic measure_copy(const flushed *f, int64_t bytes) {
-  copying c = {.device = f->h->device, .bytes = (size_t)bytes / 2};
-  harness_must(llrt_memory_allocate(c.device, c.bytes, &c.from), "device memory");
-  harness_must(llrt_memory_allocate(c.device, c.bytes, &c.to), "device memory");
-  harness_must(llrt_memory_set(c.device, c.from, 1, c.bytes, NULL), "memory");
-  harness_statistic s = flushed_measure(f, launch_copy, &c);
-  llrt_memory_free(c.device, c.from);
-  llrt_memory_free(c.device, c.to);
-  return s;
+/* Whether results are next to nothing beside what is read. */
+static bool only_reads(const computing *c) {
+  int64_t written = 0;
+  for (int t = c->expr->n_inputs; t < c->expr->n_tensors; t++)
+    written += (int64_t)c->tensor[t].bytes;
+  return written * 64 <= c->bytes;
 }
 
 static void report(harness *h, const flushed *f, const computing *c, const char *fields) {
-  harness_statistic s = flushed_measure(f, launch, c), copy = measure_copy(f, c->bytes);
+  char read_fields[80] = "";
+  harness_statistic s = flushed_measure(f, launch, c), copy = beside_copy(f, c->bytes), read = {0};
   double speed = 1e-3 * (double)c->bytes / s.median, share = copy.median / s.median;
-  printf("%-40s %9.1f %9.1f %9.1f %4d %8.1f %9.1f %7.3f\n", c->name, s.median, s.min, s.max,
-         s.count, speed, copy.median, share);
+  printf("%-40s %9.1f %9.1f %9.1f %4d %8.1f %9.1f %7.3f", c->name, s.median, s.min, s.max, s.count,
+         speed, copy.median, share);
+  if (only_reads(c)) read = beside_read(f, &c->tensor[0], c->bytes);
+  if (read.median > 0) {
+    snprintf(read_fields, sizeof read_fields, ",\"read_us\":%.3f,\"of_read\":%.4f", read.median,
+             read.median / s.median);
+    printf(" %9.1f %7.3f", read.median, read.median / s.median);
+  }
+  printf("\n");
   fflush(stdout);
   harness_record(h, c->name,
                  "%s,\"median_us\":%.3f,\"min_us\":%.3f,\"max_us\":%.3f,\"n\":%d,"
-                 "\"gb_per_s\":%.2f,\"copy_us\":%.3f,\"copy_gb_per_s\":%.2f,\"of_copy\":%.4f",
+                 "\"gb_per_s\":%.2f,\"copy_us\":%.3f,\"copy_gb_per_s\":%.2f,\"of_copy\":%.4f%s",
                  fields, s.median, s.min, s.max, s.count, speed, copy.median,
-                 1e-3 * (double)c->bytes / copy.median, share);
+                 1e-3 * (double)c->bytes / copy.median, share, read_fields);
 }
 
 /* ---- one case ---- */
@@ -312,8 +315,8 @@ int bench_compute(int argc, char *argv[]) {
   flushed_init(&h, &f);
   if (!options.list && !options.check_only) {
     flushed_floor(&f);
-    printf("%-40s %9s %9s %9s %4s %8s %9s %s\n", "compute", "median us", "min us", "max us", "n",
-           "GB/s", "copy us", "of copy");
+    printf("%-40s %9s %9s %9s %4s %8s %9s %s %9s %s\n", "compute", "median us", "min us", "max us",
+           "n", "GB/s", "copy us", "of copy", "read us", "of read");
   }
   for (int i = 0; i < compute_forms_count; i++)
     right &= run_form(&h, &f, &compute_forms[i], options.n_sizes ? options.size[0] : 0, &n);

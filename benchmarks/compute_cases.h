@@ -16,13 +16,16 @@ typedef struct compute_form {
   const char *f32; /* names of tensors, a letter each, that are f32 whatever the others are */
   const compute_place
       *place; /* outputs in caches or storages; the last has tensor NULL. NULL: there are none */
+  const char *positions; /* as f32: tensors of i32, each element one of the matrix's columns; NULL:
+                            none */
 } compute_form;
 
 /* dtype: of tensors whose type the text leaves open. */
 typedef struct compute_shape {
   llrt_dtype dtype;
   int64_t rows, columns;
-  bool appends; /* for forms that have places of slots, and for no others */
+  bool appends;      /* for forms that have places of slots, and for no others */
+  const char *forms; /* for these, names between blanks, alone; NULL: for all */
 } compute_shape;
 
 extern const compute_form compute_forms[];

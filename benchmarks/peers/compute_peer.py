@@ -45,6 +45,15 @@ def residual(x, r, w):
     return h, F.rms_norm(h, x.shape[-1:], w, 1e-6)
 
 
+def norm_e4m3(x, w):
+    y = F.rms_norm(x, x.shape[-1:], w, 1e-6)
+    return quantised(y, y, 448)
+
+
+def loss(x, y):
+    return F.cross_entropy(x if x.dtype == torch.float64 else x.float(), y, reduction="none")
+
+
 def rope(x, c, s):
     t, n = x.shape
     a, b = x.reshape(t, n // 128, 2, 64).unbind(2)
@@ -52,7 +61,7 @@ def rope(x, c, s):
     return torch.stack((a * c - b * s, b * c + a * s), 2).reshape(t, n).to(x.dtype)
 
 
-# op: function, its inputs: x and r [rows, columns]; w and b [columns]; c and s [rows, 64] of f32
+# op: function, its inputs: x and r [rows, columns]; w and b [columns]; c and s [rows, 64] of f32; y [rows] of columns
 FORMS = {
     "softmax": (lambda x: torch.softmax(x, -1), "x"),
     "log_softmax": (lambda x: torch.log_softmax(x, -1), "x"),
@@ -65,6 +74,8 @@ FORMS = {
     "e4m3_row": (lambda x: quantised(x, x, 448), "x"),
     "e4m3_group": (lambda x: quantised(x, x.reshape(x.shape[0], -1, 128), 448), "x"),
     "e4m3_block": (blocks, "x"),
+    "norm_e4m3": (norm_e4m3, "xw"),
+    "loss": (loss, "xy"),
     "mxfp8": (mxfp8, "x"),
     "bias_cast": (lambda x, b: (x + b).to(torch.bfloat16), "xb"),
 }
@@ -76,7 +87,8 @@ def inputs(case):
     wide = torch.float32 if case["op"] == "bias_cast" else dtype
     shapes = {"x": ((rows, columns), wide), "r": ((rows, columns), dtype), "w": ((columns,), dtype),
               "b": ((columns,), dtype), "c": ((rows, 64), torch.float32), "s": ((rows, 64), torch.float32)}
-    return [torch.randn(shapes[name][0], device="cuda").to(shapes[name][1]) for name in FORMS[case["op"]][1]]
+    return [torch.randint(columns, (rows,), device="cuda") if name == "y" else
+            torch.randn(shapes[name][0], device="cuda").to(shapes[name][1]) for name in FORMS[case["op"]][1]]
 
 
 # ---- what is right ----
@@ -87,8 +99,8 @@ def listed(made):
 
 def reference(case, given):
     """In f64, 1024 rows; the types are the peer's."""
-    few = [x[:1024] if x.dim() == 2 else x for x in given]
-    return listed(FORMS[case["op"]][0](*[x.double() for x in few]))
+    few = [x[:1024] if x.dim() == 2 or not x.is_floating_point() else x for x in given]
+    return listed(FORMS[case["op"]][0](*[x.double() if x.is_floating_point() else x for x in few]))
 
 
 def complaint(made, wanted):

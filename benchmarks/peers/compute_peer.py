@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""The cases of `llrt-bench compute` by PyTorch (eager and torch.compile) and, of softmax and layer_norm, by plain Triton
-(triton_rows.py), in the same job. Each result is compared with PyTorch's in f64 first. Timed as llrt-bench does: single
-launches, each after memory of twice the L2 is overwritten, medians of five by turns; of a plain call and a replayed graph the
-faster one; a copy of the first input and the package llrt, if it is there, too, so that timers can be compared. Prints microseconds of all, and
-llrt's of the copy of the same bytes. A compile takes seconds: --only chooses cases."""
+"""The cases of `llrt-bench compute` by PyTorch (eager and torch.compile), of softmax and layer_norm by plain Triton
+(triton_rows.py), and by Liger (liger_rows.py) where it is installed, in the same job. Each result is compared with
+PyTorch's in f64 first. Timed as llrt-bench does: single launches, each after memory of twice the L2 is overwritten,
+medians of five by turns; of a plain call and a replayed graph the faster one; a copy of the first input and the package
+llrt, if it is there, too, so that timers can be compared. Prints microseconds of all, and llrt's of the copy of the
+same bytes. A compile takes seconds: --only chooses cases."""
 
+import importlib
 import math
 import re
 import statistics
@@ -40,18 +42,51 @@ def mxfp8(x):
     return (g / torch.exp2(e)).reshape(x.shape).to(torch.float8_e4m3fn), (e + 127).to(torch.uint8).squeeze(-1)
 
 
+E2M1_MIDDLES = (0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5)  # between neighbours; the second, fourth and sixth go up
+
+
+def mxfp4(x):
+    """Two codes of e2m1 in a byte, the first one low; exponents of groups of 32."""
+    g = x.reshape(x.shape[0], -1, 32)
+    g = g.float() if g.dtype != torch.float64 else g
+    e = torch.ceil(torch.log2(g.abs().amax(-1, keepdim=True) * (1 / 6))).clamp(-127, 127)
+    v = g / torch.exp2(e)
+    code = sum((v.abs() >= m if k % 2 else v.abs() > m).to(torch.uint8) for k, m in enumerate(E2M1_MIDDLES))
+    code = (code | ((v < 0).to(torch.uint8) << 3)).reshape(x.shape[0], -1, 2)
+    return code[..., 0] | (code[..., 1] << 4), (e + 127).to(torch.uint8).squeeze(-1)
+
+
 def residual(x, r, w):
     h = (x + r).to(torch.bfloat16).to(x.dtype)
     return h, F.rms_norm(h, x.shape[-1:], w, 1e-6)
 
 
 def norm_e4m3(x, w):
-    y = F.rms_norm(x, x.shape[-1:], w, 1e-6)
+    """The normed row is not rounded before it is quantised."""
+    wide = torch.float64 if x.dtype == torch.float64 else torch.float32
+    y = F.rms_norm(x.to(wide), x.shape[-1:], w.to(wide), 1e-6)
     return quantised(y, y, 448)
 
 
 def loss(x, y):
     return F.cross_entropy(x if x.dtype == torch.float64 else x.float(), y, reduction="none")
+
+
+def residual_e4m3(x, r, w):
+    h = (x + r).to(torch.bfloat16)
+    return h, *norm_e4m3(h.to(x.dtype), w)
+
+
+def int8_row(x):
+    wide = x if x.dtype == torch.float64 else x.float()
+    m = wide.abs().amax(-1, keepdim=True)
+    return (wide * (127 / m)).round().to(torch.int8), (m / 127).squeeze(-1).float()
+
+
+def clamped_gate(x):
+    g, l = (x if x.dtype == torch.float64 else x.float()).unflatten(-1, (-1, 2)).unbind(-1)
+    g, l = g.clamp(max=7), l.clamp(-7, 7)
+    return (g * torch.sigmoid(g * 1.702) * (l + 1)).to(x.dtype)
 
 
 def rope(x, c, s):
@@ -77,6 +112,10 @@ FORMS = {
     "norm_e4m3": (norm_e4m3, "xw"),
     "loss": (loss, "xy"),
     "mxfp8": (mxfp8, "x"),
+    "mxfp4": (mxfp4, "x"),
+    "int8_row": (int8_row, "x"),
+    "rms_norm_e4m3": (residual_e4m3, "xrw"),
+    "clamped_gate": (clamped_gate, "x"),
     "bias_cast": (lambda x, b: (x + b).to(torch.bfloat16), "xb"),
 }
 
@@ -108,7 +147,7 @@ def complaint(made, wanted):
     last place, of sums of rounded parts within some more."""
     for a, b in zip(listed(made), wanted):
         a = a[:b.shape[0]]
-        if a.dtype in (torch.float8_e4m3fn, torch.uint8):
+        if a.dtype in (torch.float8_e4m3fn, torch.uint8, torch.int8):
             differs = (a.view(torch.uint8) != b.view(torch.uint8)).float().mean().item()
             if differs > 2e-3:
                 return f"{differs:.2%} of codes differ"
@@ -170,12 +209,13 @@ def peers(case):
     yield "eager", own
     torch._dynamo.reset()
     yield "compile", torch.compile(own, dynamic=False)
-    try:
-        from triton_rows import KERNELS
-    except ImportError:
-        return
-    if case["op"] in KERNELS:
-        yield "triton", KERNELS[case["op"]]
+    for name in ("triton", "liger"):
+        try:
+            kernels = importlib.import_module(f"{name}_rows").KERNELS
+        except ImportError:
+            continue
+        if case["op"] in kernels:
+            yield name, kernels[case["op"]]
 
 
 def run_case(case, timer, check_only):

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LENGTH 333 /* of rows, where nothing else is said: odd, so that rows begin anywhere */
 #define MOST_SHIFT 3
 
 static char message[512];
@@ -23,15 +22,31 @@ typedef struct side {
 
 typedef struct call {
   const llrt_expr *expr;
-  int64_t rows;
+  int64_t rows, length;
   side side[LLRT_EXPR_MAX_TENSORS];
 } call;
+
+/* Of an axis that has what one dimension of the first tensor leaves to it: `length` elements. */
+static int64_t share_of_length(const call *c, int axis) {
+  const expr_tensor *first = &c->expr->tensor[0];
+  for (int d = 0; d < first->n_dims; d++) {
+    bool among = false;
+    int64_t others = 1;
+    for (int j = 0; j < first->dim[d].n; j++) {
+      int a = first->dim[d].axis[j];
+      among |= a == axis;
+      if (a != axis && c->expr->axis[a].extent) others *= c->expr->axis[a].extent;
+    }
+    if (among && others <= c->length) return c->length / others;
+  }
+  return c->length;
+}
 
 static int64_t extent_of(const call *c, int axis) {
   const expr_axis *own = &c->expr->axis[axis];
   if (axis == 0) return c->rows;
   if (own->extent) return own->extent;
-  return strcmp(own->name, "n") == 0 || strcmp(own->name, "v") == 0 ? LENGTH
+  return strcmp(own->name, "n") == 0 || strcmp(own->name, "v") == 0 ? share_of_length(c, axis)
          : strcmp(own->name, "i") == 0                              ? 16
                                                                     : 3;
 }
@@ -135,12 +150,13 @@ static const char *check(call *c, const char *name, int64_t step) {
   return wrong;
 }
 
-const char *row_alone_check(llrt_device *device, const char *name, int64_t rows, int64_t step) {
+const char *row_alone_check(llrt_device *device, const char *name, int64_t rows, int64_t length,
+                            int64_t step) {
   char text[4000];
   llrt_expr *expr;
   trial_read_text(name, text, sizeof text);
   if (llrt_expr_parse(text, &expr) != LLRT_OK) return llrt_last_error();
-  call c = {.expr = expr, .rows = rows};
+  call c = {.expr = expr, .rows = rows, .length = length};
   for (int j = 1; j < expr->tensor[0].dim[0].n; j++) /* a row is a block of them */
     c.rows /= expr->axis[expr->tensor[0].dim[0].axis[j]].extent;
   if (c.rows < 2) c.rows = 2;

@@ -2,6 +2,7 @@
 #include "tests/expression/proofs/proofs.h"
 
 #include "tests/expression/compute_trial.h"
+#include "tests/expression/row_alone.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,8 @@ static int usage(void) {
       stderr,
       "usage: llrt_expressions draws     [--device D] [--seed S] [--count N]\n"
       "       llrt_expressions functions [--device D] [--stride N] [--threads N] [--only NAME]\n"
-      "       llrt_expressions rows      [--device D] [--rows N] [--only NAME]\n"
+      "       llrt_expressions rows      [--device D] [--rows N] [--length N] [--step N] [--only "
+      "NAME]\n"
       "       llrt_expressions prepare   [--device D] [--only NAME]\n"
       "D: host, cuda:0, hip:0, cuda-emu:sm_90a. rows and prepare read the catalogue from the\n"
       "source tree, or from the folder that LLRT_TEST_EXPRESSIONS names.\n");
@@ -31,6 +33,8 @@ static bool take(const char *option, const char *value, proof_options *options) 
   else if (strcmp(option, "--stride") == 0 && number > 0) options->stride = number;
   else if (strcmp(option, "--count") == 0) options->count = (int64_t)number;
   else if (strcmp(option, "--rows") == 0 && number > 0) options->rows = (int64_t)number;
+  else if (strcmp(option, "--length") == 0 && number > 0) options->length = (int64_t)number;
+  else if (strcmp(option, "--step") == 0 && number > 0) options->step = (int64_t)number;
   else if (strcmp(option, "--threads") == 0 && number > 0 && number < 1024)
     options->threads = (int)number;
   else return false;
@@ -50,6 +54,8 @@ int main(int argc, char **argv) {
                            .stride = 1,
                            .count = 1000,
                            .rows = 4096,
+                           .length = ROW_ALONE_LENGTH,
+                           .step = 1,
                            .threads = (int)sysconf(_SC_NPROCESSORS_ONLN)};
   for (int i = 2; i < argc; i += 2)
     if (i + 1 == argc || !take(argv[i], argv[i + 1], &options)) return usage();

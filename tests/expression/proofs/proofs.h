@@ -9,7 +9,7 @@ typedef struct proof_options {
   const char *name; /* of the device */
   llrt_device *device;
   uint64_t seed, stride;
-  int64_t count, rows;
+  int64_t count, rows, length, step; /* length: of rows that may have any; each step-th is alone */
   int threads;
   const char *only; /* a function or an expression; NULL: all */
 } proof_options;

@@ -50,6 +50,8 @@ bool ptx_is_exit(const ptx_op *op) {
   return op->form->execute == run_exit || op->form->execute == run_trap;
 }
 
+bool ptx_is_return(const ptx_op *op) { return strcmp(op->form->syntax, "ret") == 0; }
+
 /* ---- barriers ---- */
 
 static bool run_barrier(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {

@@ -26,21 +26,31 @@ static bool make_edges(edges *made, int nodes) {
   return made->first && made->to;
 }
 
-/* Where instruction pc leads; their number. */
-static int ways(const ptx_kernel *kernel, int pc, int to[2]) {
+static bool has_returns(const ptx_kernel *kernel) {
+  bool has = false;
+  for (int pc = 0; pc < kernel->n_ops; pc++) has |= ptx_is_return(&kernel->op[pc]);
+  return has;
+}
+
+/* Where instruction pc leads; their number. returns: the kernel does. */
+static int ways(const ptx_kernel *kernel, int pc, bool returns, int to[2]) {
   const ptx_op *op = &kernel->op[pc];
   int n = 0;
   if (ptx_is_branch(op)) to[n++] = op->target;
-  if (ptx_is_exit(op)) to[n++] = kernel->n_ops;
+  if (ptx_is_exit(op)) {
+    if (ptx_is_return(op) || !returns) to[n++] = kernel->n_ops;
+    if (op->guard < 0) return n;
+  }
   if (n == 0 || op->guard >= 0) to[n++] = pc + 1;
   return n;
 }
 
 static void fill_forward(const ptx_kernel *kernel, edges *made) {
+  bool returns = has_returns(kernel);
   int n = 0;
   for (int pc = 0; pc < kernel->n_ops; pc++) {
     made->first[pc] = n;
-    n += ways(kernel, pc, made->to + n);
+    n += ways(kernel, pc, returns, made->to + n);
   }
   made->first[kernel->n_ops] = made->first[kernel->n_ops + 1] = n;
 }

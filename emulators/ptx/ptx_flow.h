@@ -6,9 +6,11 @@
 
 /* By instruction, the kernel's end being one more: the nearest that all ways from the first to it
  * go through, and that all ways from it to the end do. The first, and the end, are their own; -1:
- * there is no way. closed: of a branch that may part lanes (true of all else): its ways meet, at
- * more than a jump, where none comes that has not gone through it, or through another that may part
- * lanes, whose ways meet there, too. */
+ * there is no way. Of a kernel that returns, an exit is no way to the end: lanes that go there meet
+ * nobody, and ptxas (13.0) has the others come together as if there were none; compilers write one
+ * where nobody can come. closed: of a branch that may part lanes (true of all else): its ways meet,
+ * at more than a jump, where none comes that has not gone through it, or through another that may
+ * part lanes, whose ways meet there, too. */
 typedef struct ptx_flow {
   int *before, *behind;
   bool *closed;
@@ -27,5 +29,6 @@ bool *ptx_varying(const ptx_kernel *kernel);
 /* ptx_control.c */
 bool ptx_is_branch(const ptx_op *op);
 bool ptx_is_exit(const ptx_op *op);
+bool ptx_is_return(const ptx_op *op);
 
 #endif

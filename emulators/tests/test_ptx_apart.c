@@ -133,6 +133,28 @@ Test(ptx_apart, where_other_ways_come_in) {
   }
 }
 
+/* A loop that some lanes make, whose ways meet those of others at BOTH; on the way of these stands
+ * `end`, to which no lane comes. */
+#define LOOPED(end) \
+  "mov.u32 %r4, 0; setp.lt.u32 %p4, %r8, 6; @%p4 bra BOTH; setp.lt.u32 %p5, %r8, 9; @%p5 bra " \
+  "NEXT; setp.gt.u32 %p6, %r8, 99; @%p6 bra GONE; bra.uni BOTH; GONE: " end " NEXT: add.s32 " \
+  "%r4, %r4, 1; setp.lt.u32 %p4, %r4, 3; @%p4 bra NEXT; BOTH: bar.warp.sync -1; mov.u64 %d0, 5;"
+
+/* Who ends on the way meets nobody; another place where others come in is one as before. */
+Test(ptx_apart, a_way_on_which_lanes_end) {
+  static const char *const ends[] = {"exit;", "trap;"};
+  for (int i = 0; i < 2; i++) {
+    run(i ? LOOPED("trap;") : LOOPED("exit;"), true, 32);
+    cr_expect(result.done, "%s: %s", ends[i], result.fault.message);
+  }
+  run("mov.u32 %r4, 1; setp.eq.u32 %p5, %r4, 1000; @%p5 bra BOTH; setp.eq.u32 %p6, %r4, 1001; "
+      "@%p6 bra GONE; setp.lt.u32 %p4, %r8, 7; @%p4 bra LOW; bra.uni BOTH; GONE: exit; "
+      "LOW: add.s32 %r5, %r8, 1; BOTH: bar.warp.sync -1; mov.u64 %d0, 5;",
+      true, 32);
+  cr_expect(!result.done && strstr(result.fault.message, "other ways come in"), "%s",
+            result.fault.message);
+}
+
 /* The next turn begins where the first one does, too. */
 Test(ptx_apart, behind_the_end_of_a_turn) {
   static const char *const meets[] = {"", "bar.warp.sync -1;"};

@@ -127,6 +127,7 @@ static void draw_in_place(writer *w, const llrt_expr *expr) {
                memcmp(from->dim, to->dim, sizeof from->dim) == 0;
   if (!alike || t->tensor[i].index.positions || to->dtype) return;
   if (fit_is_moved(strchr(w->out->text, '{'), from->name)) return;
+  if (fit_is_of_others(w, from->name)) return;
   if (w->fits && llrt_dtype_bits(t->tensor[i].type) < 8) return;
   t->tensor[out] = t->tensor[i];
   t->in_place = 1 + i;

@@ -1,6 +1,7 @@
 /* See expression_fit.h. */
 #include "tests/expression/expression_fit.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,20 @@ bool fit_is_moved(const char *body, const char *name) {
   snprintf(flipped, sizeof flipped, "flip(%s,", name);
   snprintf(taken, sizeof taken, "%s[", name);
   return strstr(body, flipped) || strstr(body, taken);
+}
+
+static bool is_letter(char c) { return isalnum((unsigned char)c) || c == '_'; }
+
+static bool has_name(const char *text, const char *name) {
+  size_t length = strlen(name);
+  for (const char *at = text; (at = strstr(at, name)); at += length)
+    if ((at == text || !is_letter(at[-1])) && !is_letter(at[length])) return true;
+  return false;
+}
+
+bool fit_is_of_others(const writer *w, const char *name) {
+  const char *row = strstr(w->out->text, "; r = ");
+  return row && w->form->others[0] && has_name(row, name);
 }
 
 bool fit_has_functions(const char *body) {

@@ -11,6 +11,10 @@
 /* Whether the body takes elements of the tensor elsewhere. */
 bool fit_is_moved(const char *body, const char *name);
 
+/* Whether the second output is a part of its own (expressions.md, "Parts") that takes the tensor.
+ */
+bool fit_is_of_others(const writer *w, const char *name);
+
 /* Whether the body calls functions that there are of f32 alone. */
 bool fit_has_functions(const char *body);
 

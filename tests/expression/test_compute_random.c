@@ -49,8 +49,10 @@ static const struct {
     {"cuda-emu:sm_90a", 8600441},
     {"cuda-emu:sm_90a", 8650000},
     {"cuda-emu:sm_90a", 8680216},
-    {"hip-emu:gfx942", 8900034}, /* slots in a tile of fewer elements than lanes */
-    {"hip-emu:gfx942", 8911312}, /* fma rounded to f16: v_fma_mixlo leaves the upper half */
+    {"hip-emu:gfx942", 8900034},   /* slots in a tile of fewer elements than lanes */
+    {"hip-emu:gfx942", 8911312},   /* fma rounded to f16: v_fma_mixlo leaves the upper half */
+    {"cuda-emu:sm_90a", 25102440}, /* a walk that reads kept turns alone leaves out what is not */
+    {"cuda-emu:sm_90a", 25104026}, /* an output in place of what another part takes: not drawn */
     /* the reference: */
     {"cuda-emu:sm_80", 500222},  /* abs(-0) */
     {"cuda-emu:sm_90a", 314715}, /* and its reciprocal */

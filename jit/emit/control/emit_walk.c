@@ -9,6 +9,7 @@
 #include "base/bits.h"
 #include "jit/plan/facts/eval.h"
 #include "jit/plan/facts/value.h"
+#include "jit/plan/facts/walk_moves.h"
 #include "layout/f2.h"
 
 #include <string.h>
@@ -125,21 +126,6 @@ static void close_more(const walker *w, LLVMBasicBlockRef latch) {
 
 /* ---- warps that leave out the last turn ---- */
 
-/* A value of the whole tile, and the tensors, that the body moves; -1: none. */
-static int moved_value(const walker *w, uint32_t *tensors) {
-  int value = -1;
-  *tensors = 0;
-  for (int i = 1; i <= w->step->body; i++) {
-    const plan_step *step = &w->step[i];
-    if (step->kind != PLAN_LOAD && step->kind != PLAN_STORE) continue;
-    *tensors |= 1u << step->tensor;
-    int own = step->kind == PLAN_LOAD ? step->out : step->in;
-    const plan_value *v = &w->e->kernel->value[own];
-    if (value < 0 || !v->reduced) value = own;
-  }
-  return value;
-}
-
 /* Whether all that the warp has of a value lies inside in this turn: what a thread has in its last
  * register lies farthest. */
 static LLVMValueRef is_whole(emitter *e, const plan_value *value) {
@@ -157,23 +143,22 @@ static LLVMValueRef is_whole(emitter *e, const plan_value *value) {
  * lies farthest is number 0 where turns go down. */
 static void end_by_warps(walker *w) {
   emitter *e = w->e;
-  uint32_t tensors;
   bool down = e->kernel->walk.down, comes_first = down != (w->mirror != NULL);
-  int value = moved_value(w, &tensors);
+  plan_moves moves = plan_walk_moves(e->kernel, w->at);
   plan_value spread;
   LLVMValueRef inside = NULL, last = LLVMBuildSub(e->builder, w->end, emit_i64(e, 1), "");
-  if (value < 0) return;
-  plan_value_spread(e->kernel, &e->kernel->value[value], &spread);
+  if (moves.value < 0) return;
+  plan_value_spread(e->kernel, &e->kernel->value[moves.value], &spread);
   decode_turn(w, down ? w->begin : last);
   for (int i = 0; i < e->kernel->n_bounds; i++) {
     const plan_bound *bound = &e->kernel->bound[i];
-    if (tensors & ~bound->tensors) continue;
+    if (moves.tensors & ~bound->tensors) continue;
     inside = emit_and(e, inside, emit_is_bounded(e, &spread, bound, 0));
   }
   w->whole = is_whole(e, &spread);
   e->grid = w->grid;
   memcpy(e->upper, w->upper, sizeof w->upper);
-  if (!inside) return;
+  if (!inside || !moves.may_leave) return;
   LLVMValueRef outside = e->ops->all_lanes(e, LLVMBuildNot(e->builder, inside, ""));
   if (comes_first) {
     LLVMValueRef second = LLVMBuildAdd(e->builder, w->begin, emit_i64(e, 1), "");

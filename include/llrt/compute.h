@@ -62,7 +62,9 @@ LLRT_API llrt_status llrt_compute_into(const llrt_expr *expr, const llrt_arg *ar
 
 /* Describes that call, without promises (all of *desc's are zero, to be filled): for
  * llrt_op_promise_coarse, llrt_op_prepare and llrt_op_compile; desc->tensors, desc->n_tensors and
- * desc->scalars are what llrt_op_run takes (llrt_run_params.scalars). To run on other tensors,
+ * desc->scalars are what llrt_op_run takes (llrt_run_params.scalars). Its tensors have all axes of
+ * the signature, of those that they lack one position, of which a promise says nothing; what is
+ * promised of an axis of one tensor holds for all that have it. To run on other tensors,
  * describe those: it plans nothing. Tensors need no memory and, but for run, no device. A fixed
  * extent that the signature splits an axis by is part of the description, and so is the inner one
  * where an outer axis is fixed. Ownership: llrt_op_desc_destroy; nothing of the arguments is kept

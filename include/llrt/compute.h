@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 /* What a name of the signature stands for: a tensor, or with tensor NULL a number of the run:
- * `number` for those of f32 and f64, `integer` for those of i32 and i64. */
+ * `number` for those of f32 and f64, `integer` for those of i32 and i64, whose `number` is 0 or the
+ * same: what was meant for the other is refused. */
 typedef struct llrt_arg {
   const char *name;
   const llrt_tensor *tensor;

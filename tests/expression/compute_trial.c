@@ -437,6 +437,14 @@ static const char *compare(const trial *t, const reference *r, int i, side *s) {
 
 /* ---- the whole ---- */
 
+static double scalar_of(const llrt_expr *expr, const trial *t, int i) {
+  switch ((int)expr->scalar[i].dtype) {
+  case LLRT_F32: return (double)(float)t->scalar[i];
+  case LLRT_F64: return t->scalar[i];
+  default: return trunc(t->scalar[i]);
+  }
+}
+
 static const char *run_bound(const trial *t, reference *r, side *sides) {
   llrt_arg args[LLRT_EXPR_MAX_TENSORS + LLRT_EXPR_MAX_SCALARS];
   int n = 0;
@@ -448,8 +456,9 @@ static const char *run_bound(const trial *t, reference *r, side *sides) {
   for (int i = 0; i < expr->n_tensors; i++)
     args[n++] = (llrt_arg){.name = expr->tensor[i].name, .tensor = &sides[i].tensor};
   for (int i = 0; i < expr->n_scalars; i++)
-    args[n++] = (llrt_arg){
-        .name = expr->scalar[i].name, .number = t->scalar[i], .integer = (int64_t)t->scalar[i]};
+    args[n++] = (llrt_arg){.name = expr->scalar[i].name,
+                           .number = scalar_of(expr, t, i),
+                           .integer = (int64_t)scalar_of(expr, t, i)};
   llrt_status status = trial_call(t->way, t->device, t->seed, expr, args, n);
   refused = status == LLRT_UNSUPPORTED;
   if (status != LLRT_OK) return llrt_last_error();
@@ -465,14 +474,6 @@ static const char *run_bound(const trial *t, reference *r, side *sides) {
   for (int i = 0; i < expr->n_tensors && !wrong; i++) wrong = check_report(t, r, i, &sides[i]);
   reference_fini(r);
   return wrong;
-}
-
-static double scalar_of(const llrt_expr *expr, const trial *t, int i) {
-  switch ((int)expr->scalar[i].dtype) {
-  case LLRT_F32: return (double)(float)t->scalar[i];
-  case LLRT_F64: return t->scalar[i];
-  default: return trunc(t->scalar[i]);
-  }
 }
 
 static void find_extents(const trial *t, reference *r) {

@@ -413,6 +413,7 @@ static void rare_whole_value(writer *w) {
 static void whole_value(writer *w) {
   static const char *const signs[] = {" + ", " - ", " * ", " // ", " % ", " & ", " | ", " ^ "};
   static const char *const shifts[] = {" << 2", " >> 1", " << 1", " >> 3"};
+  static const char *const more_shifts[] = {" << 31", " >> 40", " >> 31", " << 33", " << -1"};
   static const char *const casts[] = {"i8", "u8", "i16", "i4"};
   if (--w->left <= 0) {
     add(w, w->form->positions[writer_draw(w, count_of(w->form->positions, 3))]);
@@ -430,7 +431,8 @@ static void whole_value(writer *w) {
   case 4:
     add(w, "(");
     whole_value(w);
-    add(w, ONE_OF(w, shifts));
+    if (w->more && writer_draw(w, 3) == 0) add(w, ONE_OF(w, more_shifts));
+    else add(w, ONE_OF(w, shifts));
     add(w, ")");
     break;
   default: choice(w, whole_value); break;

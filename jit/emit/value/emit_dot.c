@@ -162,39 +162,53 @@ static void add_sums(emitter *e, LLVMValueRef *sums, LLVMValueRef *made, int n) 
   }
 }
 
-/* Products of all of the sum to each position of the result, from 0; while one warpgroup adds what
- * it has made to the sums of all turns, the others' products go on. A's words are made while the
- * products before them are under way; those of words that are there begin together. */
+/* Those of `n` positions of the sum, from `begin` on, to position `out` of the result, from 0: a
+ * commit group. A's words are made while the products before them are under way; those of words
+ * that are there begin together. */
+static void begin_fresh(const product_step *p, emit_group_product *group, const LLVMValueRef *first,
+                        uint64_t out, uint64_t begin, uint64_t n) {
+  emitter *e = p->e;
+  const dot_tiling *t = &p->tiling;
+  const bool makes_words = !t->shared[DOT_A] && (out == 0 || f2_apply(t->of_out[DOT_A], out) != 0);
+  for (uint64_t sum = 0; sum < n; sum++) {
+    if (!t->shared[DOT_A]) group->a[group->n] = words_of(p, DOT_A, out, begin + sum, &group->n_a);
+    for (int o = 0; o < 2; o++)
+      if (t->shared[o])
+        group->descriptor[o][group->n] = descriptor_of(p, o, first[o], out, begin + sum);
+    group->n++;
+    group->last = sum + 1 == n;
+    if (!group->last && group->n < EMIT_MAX_PRODUCTS && !makes_words) continue;
+    group->from_zero = sum < (uint64_t)group->n;
+    e->ops->group_product(e, group);
+    group->n = 0;
+  }
+}
+
+/* Products of all of the sum to each position of the result, from 0, of so many positions as sums
+ * keep enough bits of (plan_dot_fresh); while one warpgroup adds what it has made to the sums of
+ * all turns, the others' products go on, and its own of the positions behind. */
 static void emit_fresh_products(const product_step *p) {
   emitter *e = p->e;
   const dot_tiling *t = &p->tiling;
-  LLVMValueRef made[EMIT_MAX_REGISTERS], first[2];
-  emit_group_product group = {.row = t->row,
-                              .matrix = t->matrix,
-                              .acc = made,
-                              .from_zero = true,
-                              .columns = t->columns,
-                              .n_acc = words_of_sums(p)};
+  const uint64_t n = 1ull << plan_dot_fresh(t), all = 1ull << t->n_sum;
+  LLVMValueRef made[2][EMIT_MAX_REGISTERS], first[2];
+  emit_group_product group = {
+      .row = t->row, .matrix = t->matrix, .columns = t->columns, .n_acc = words_of_sums(p)};
   for (int o = 0; o < 2; o++) first[o] = t->shared[o] ? first_descriptor(p, o) : NULL;
   for (uint64_t out = 0; out < 1ull << t->n_out; out++) {
     if (is_skipped(t, out)) continue;
     LLVMValueRef *sums =
         &p->words[DOT_ACC][f2_apply(t->of_out[DOT_ACC], out) >> p->value[DOT_ACC]->word];
-    bool makes_words = !t->shared[DOT_A] && (out == 0 || f2_apply(t->of_out[DOT_A], out) != 0);
-    for (int i = 0; i < group.n_acc; i++) made[i] = LLVMConstNull(LLVMTypeOf(sums[i]));
-    for (uint64_t sum = 0; sum < 1ull << t->n_sum; sum++) {
-      if (!t->shared[DOT_A]) group.a[group.n] = words_of(p, DOT_A, out, sum, &group.n_a);
-      for (int o = 0; o < 2; o++)
-        if (t->shared[o]) group.descriptor[o][group.n] = descriptor_of(p, o, first[o], out, sum);
-      group.n++;
-      group.last = sum + 1 == 1ull << t->n_sum;
-      if (!group.last && group.n < EMIT_MAX_PRODUCTS && !makes_words) continue;
-      group.from_zero = sum < (uint64_t)group.n;
-      e->ops->group_product(e, &group);
-      group.n = 0;
+    for (uint64_t begun = 0, done = 0; done < all; done += n) {
+      for (; begun < all && begun <= done + n; begun += n) {
+        group.acc = made[begun / n & 1];
+        for (int i = 0; i < group.n_acc; i++) group.acc[i] = LLVMConstNull(LLVMTypeOf(sums[i]));
+        begin_fresh(p, &group, first, out, begun, n);
+      }
+      group.acc = made[done / n & 1];
+      e->ops->await_products(e, (int)((begun - done) / n) - 1, group.acc, group.n_acc);
+      add_sums(e, sums, group.acc, group.n_acc);
     }
-    e->ops->await_products(e, 0, made, group.n_acc);
-    add_sums(e, sums, made, group.n_acc);
   }
 }
 

@@ -15,6 +15,11 @@
 /* log2 bytes of what a box's rows are turned by */
 #define PIECE_BYTES 4
 
+/* How many an instruction's sums stand beside those of all turns. */
+static int fresh_sets(const plan_step *step, const dot_tiling *tiling) {
+  return step->fresh_sums ? 1 + (plan_dot_fresh(tiling) < tiling->n_sum) : 0;
+}
+
 llrt_status plan_verify_dot(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   dot_tiling tiling;
@@ -31,7 +36,7 @@ llrt_status plan_verify_dot(const plan_kernel *kernel, int at) {
             (tiling.row->family == DOT_WGMMA && tiling.row->acc == LLRT_F32 && !step->parts),
         "step %d: sums beside", at);
   CHECK(tiling.row->family != DOT_WGMMA ||
-            plan_registers_hold(kernel, out, tiling.row, step->fresh_sums, false),
+            plan_registers_hold(kernel, out, tiling.row, fresh_sets(step, &tiling), false),
         "step %d: %s has more registers than a thread", at, tiling.row->name);
   return LLRT_OK;
 }

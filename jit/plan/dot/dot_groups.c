@@ -228,15 +228,15 @@ static int64_t most_rows(const dot_planner *p) {
  */
 #define ROWS_OF_A_LINE 128
 
-/* By turns of two lines, or of one where those are not for it: sums of 8-bit floats keep few bits,
- * and where threads copy, or rows begin inside lines, are experts' or shared among the blocks of a
- * cluster, longer turns are no faster or were not measured. */
+/* By turns of two lines, or of one where those are not for it: where threads copy, or rows begin
+ * inside lines, are experts' or shared among the blocks of a cluster, longer turns are no faster or
+ * were not measured. */
 static llrt_status add_by_lines(dot_planner *p, const group_tile *tile, const sharing *how) {
   const int first = p->out->n_variants;
   sharing longer = *how;
   longer.longer = 1;
   if (tile->m + tile->n > ROWS_OF_A_LINE || how->cluster > 0 || how->lines || how->deal ||
-      p->grouped || p->copied || p->resident || dot_sums_short(&p->job, p->target))
+      p->grouped || p->copied || p->resident)
     return add_tile(p, tile, how);
   const llrt_status status = add_tile(p, tile, &longer);
   const plan_kernel *kernel = &p->out->variant[first];

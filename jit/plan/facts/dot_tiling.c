@@ -261,6 +261,12 @@ llrt_status plan_dot_tiling(const plan_kernel *kernel, const plan_step *step, do
   return match_sums(&t, at, outer, out);
 }
 
+#define FRESH_POSITIONS 7 /* log2 */
+
+int plan_dot_fresh(const dot_tiling *tiling) {
+  return bits_min(tiling->n_sum, bits_max(FRESH_POSITIONS - tiling->row->k, 0));
+}
+
 void plan_dot_left(const plan_kernel *kernel, const plan_step *step, plan_padding *out) {
   dot_tiling tiling;
   plan_padding_find(kernel, out);

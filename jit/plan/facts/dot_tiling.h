@@ -41,6 +41,11 @@ typedef struct dot_tiling {
 /* The tiling of a PLAN_DOT. Errors: INTERNAL with what does not divide. */
 llrt_status plan_dot_tiling(const plan_kernel *kernel, const plan_step *step, dot_tiling *out);
 
+/* log2 instructions whose products are summed from 0 where sums of a turn stand beside those of all
+ * (plan_step.fresh_sums): the tensor cores' sums of 8-bit floats keep few bits, so of at most 128
+ * positions. Of more the products of the next ones are under way while these join. */
+int plan_dot_fresh(const dot_tiling *tiling);
+
 /* The tile padding that the step's products leave out (dot_tiling.leaves); n = 0: none. */
 void plan_dot_left(const plan_kernel *kernel, const plan_step *step, plan_padding *out);
 

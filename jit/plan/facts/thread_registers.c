@@ -73,7 +73,7 @@ void plan_registers_of(const plan_kernel *kernel, plan_registers *out) {
 }
 
 bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums,
-                         const dot_instruction *row, bool fresh, bool padded) {
+                         const dot_instruction *row, int fresh, bool padded) {
   plan_registers has;
   dot_operand first, made;
   plan_registers_of(kernel, &has);
@@ -82,7 +82,7 @@ bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums,
   int words = 1 << (plan_value_bits(sums, PLAN_REGISTER) - sums->word);
   if (row->layout[DOT_A])
     words += bits_max((llrt_dtype_bits((llrt_dtype)row->a) << first.registers) / 32, 1);
-  if (fresh) words += 1 << (made.registers - sums->word);
+  words += fresh << (made.registers - sums->word);
   plan_padding padding;
   plan_padding_find(kernel, &padding);
   if (padding.n > 0 && !padded)

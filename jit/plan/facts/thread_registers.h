@@ -15,10 +15,10 @@ typedef struct plan_registers {
 void plan_registers_of(const plan_kernel *kernel, plan_registers *out);
 
 /* Whether a thread that multiplies has registers for a product of warpgroups: all sums (`sums`),
- * with `fresh` an instruction's own sums beside them (plan_step.fresh_sums), the instruction's
+ * `fresh` times an instruction's own sums beside them (plan_step.fresh_sums), the instruction's
  * first operand if registers hold it, and what ptxas takes beside. padded: sums of columns that no
  * block owns (tile_padding.h) count, too. */
 bool plan_registers_hold(const plan_kernel *kernel, const plan_value *sums,
-                         const dot_instruction *row, bool fresh, bool padded);
+                         const dot_instruction *row, int fresh, bool padded);
 
 #endif

@@ -26,7 +26,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.path.join(ROOT, "benchmarks", "data", "tiles-*.jsonl*")
 HEADER = os.path.join(ROOT, "jit", "plan", "dot", "tile_constants.h")
 KINDS = ("warps", "groups", "produced", "dense", "swapped")
-FAMILIES = ("packed", "dense", "bytes")  # of the first three kinds, of the others, of 8-bit elements
+# Of the first three kinds, of the others, of 8-bit elements, of 16-bit rows that begin inside sectors, of experts' (no data here).
+FAMILIES = ("packed", "dense", "bytes", "torn", "experts")
 FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares beside across teams".split()
 LINE = FACTS + "M N K S blocks turns".split()
 UNITS = 132
@@ -126,10 +127,10 @@ def predict(c, x):
     """Clocks of every candidate, as pace_clocks and tile_pace compute them; c: columns, x: constants by name."""
     kind = c["kind"].astype(int)
     of = lambda what: np.array([x[f"{what}_{k}"] for k in KINDS])[kind]
-    family = np.where(kind >= KINDS.index("dense"), 1 + (c["bytes"] > 0), 0).astype(int)
+    torn = (kind >= KINDS.index("dense")) & (c["K"] * c["bits_a"] % SECTOR_BITS > 0)
+    family = np.select([kind < KINDS.index("dense"), c["bytes"] > 0, torn], [0, 2, 3], 1)
     by = lambda what: np.array([x[f"{what}_of_{name}"] for name in FAMILIES])[family]
     common = c["beside"] * c["across"]  # blocks that fetch together
-    torn = (c["kind"] >= KINDS.index("dense")) & (c["K"] * c["bits_a"] % SECTOR_BITS > 0)
     cluster = np.maximum(c["cluster"], common)
     units = np.select([cluster <= 1, torn & (common == 2), torn & (common > 2), cluster == 2, cluster == 4],
                       [UNITS, UNITS, x["torn_units"], by("clusters2"), by("clusters4")], by("clusters8")).round()  # whole ones, as in C
@@ -243,7 +244,7 @@ def describe(c, i):
     text = f"{KINDS[int(c['kind'][i])]} {int(c['m'][i])}x{int(c['n'][i])}x{int(c['k'][i])}"
     for name, word in (("cluster", ", clusters of {}"), ("beside", ", {} beside each other"), ("S", ", {} shares")):
         text += word.format(int(c[name][i])) if c[name][i] > 1 else ""
-    return text + (", dealt" if c["dealt"][i] else "")
+    return text + (", teams" if c["teams"][i] > 1 else "") + (", dealt" if c["dealt"][i] else "")
 
 
 def judge(measured, x):
@@ -298,7 +299,7 @@ def page(measured, x):
     table = [f"| {kind} {'x'.join(map(str, shape))} | {times[i]:.1f} | {c['us'][i]:.1f} | {c['us'][b]:.1f} | {quotient:.2f} | "
              f"{off:.2f} | {describe(c, i)} | {'the same' if i == b else describe(c, b)} |"
              for quotient, kind, shape, i, b, off in rows]
-    return PAGE.format(devices="; ".join(measured.devices), summary="\n".join(f"- {line}" for line in summary(rows)),
+    return PAGE.format(devices="; ".join(dict.fromkeys(measured.devices)), summary="\n".join(f"- {line}" for line in summary(rows)),
                        rows="\n".join(table))
 
 

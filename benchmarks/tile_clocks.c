@@ -35,11 +35,12 @@ static tile_facts facts_of(const double *x) {
 }
 
 static int64_t clocks_of(const double number[NUMBERS]) {
-  const tile_facts facts = facts_of(number);
+  tile_facts facts = facts_of(number);
   const double *call = number + FACTS; /* M, N, K, shares, blocks, turns */
   const int64_t m = (int64_t)call[0], n = (int64_t)call[1], k = (int64_t)call[2];
   const int64_t tiles = bits_ceil_div(m, facts.positions[0]) * bits_ceil_div(n, facts.positions[1]);
   const bool torn = facts.kind >= TILE_DENSE && k * (int64_t)facts.bits[0] % SECTOR_BITS > 0;
+  facts.torn = torn;
   const pace_shape shape = {
       .torn = {torn, torn},
       .blocks = facts.dealt ? tiles : (int64_t)call[4],

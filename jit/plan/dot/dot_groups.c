@@ -176,7 +176,9 @@ static void set_pace(const dot_planner *p, const group_tile *tile, const dot_sha
                    .shares = shared,
                    .beside = shape->beside ? 1 << (shape->cluster - shape->across) : 1,
                    .across = 1 << shape->across,
-                   .teams = 1 << shape->teams};
+                   .teams = 1 << shape->teams,
+                   .torn = dot_torn_operands(p, kernel) != 0,
+                   .experts = p->grouped};
   tile_pace(&kernel->tile, &kernel->launch.pace);
   kernel->launch.pace.invariant = p->invariant;
   dot_pace_pitches(p, kernel);
@@ -241,7 +243,7 @@ static llrt_status add_by_lines(dot_planner *p, const group_tile *tile, const sh
   const llrt_status status = add_tile(p, tile, &longer);
   const plan_kernel *kernel = &p->out->variant[first];
   const bool boxes = status == LLRT_OK && p->out->n_variants > first &&
-                     kernel->launch.n_boxes == 2 && dot_torn_operands(kernel) == 0;
+                     kernel->launch.n_boxes == 2 && dot_torn_operands(p, kernel) == 0;
   if (boxes || (status != LLRT_OK && status != LLRT_UNSUPPORTED)) return status;
   p->out->n_variants = first;
   return add_tile(p, tile, how);
@@ -365,7 +367,7 @@ static const group_tile lines_tiles[] = {
  * no room for (of 4096 x 5120 x 2880 e4m3 tiles of 128 x 256 took 695 us on an H200, alone 98). */
 static llrt_status add_untorn_tiles(dot_planner *p, int direct, int64_t most) {
   const plan_kernel *kernel = &p->out->variant[direct];
-  const int torn = dot_torn_operands(kernel);
+  const int torn = dot_torn_operands(p, kernel);
   const bool boxes = kernel->launch.n_boxes == 2, wide = p->options && p->options->wide;
   if (boxes && llrt_dtype_bits(dot_multiplied_type(&p->job, p->target, 0)) < 16) return LLRT_OK;
   if (torn && boxes && wide)
@@ -389,7 +391,7 @@ llrt_status dot_add_groups(dot_planner *p) {
     return llrt_error(LLRT_UNSUPPORTED, "no tile of warpgroups takes these operands");
   if (p->alone && !p->grouped && !p->invariant) return add_list_tiles(p, most);
   if (p->rows || p->alone) return LLRT_OK;
-  const bool torn = dot_torn_operands(&p->out->variant[before]) != 0;
+  const bool torn = dot_torn_operands(p, &p->out->variant[before]) != 0;
   if (!torn) LLRT_TRY(add_tiles(p, more_tiles, COUNT(more_tiles), most, &(sharing){.deal = false}));
   LLRT_TRY(
       add_clusters(p, cluster_tiles, torn ? CLUSTERS_OF_TORN : COUNT(cluster_tiles), most, false));

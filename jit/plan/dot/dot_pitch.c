@@ -87,39 +87,47 @@ static void pace_pieces(int i, int bytes, const tile_facts *tile, plan_pace *pac
   if (i == 0) pace->fetch_row = 0;
 }
 
+static int64_t line_of(const dot_planner *p, int i) {
+  return LINE_BITS / llrt_dtype_bits(p->desc->tensors[2 * i].dtype);
+}
+
+/* Whether boxes bring rows of an operand that may begin inside lines. */
+static bool boxes_tear(const dot_planner *p, const plan_kernel *kernel, int i) {
+  const plan_step *copy = copy_of(kernel, 2 * i);
+  if (!copy || !copy->box || copy->lines || p->grouped || (p->copied >> i & 1) || dot_is_rows(p, i))
+    return false;
+  return !has_whole_lines(p, 2 * i, kernel->box_axis[copy->box - 1], line_of(p, i));
+}
+
+int dot_torn_operands(const dot_planner *p, const plan_kernel *kernel) {
+  int torn = 0;
+  for (int i = 0; i < 2; i++) {
+    const plan_step *copy = copy_of(kernel, 2 * i);
+    const bool narrow =
+        copy && !copy->box && plan_access_bytes(kernel->value[copy->in].bits, copy->vector) < 16;
+    if (narrow || boxes_tear(p, kernel, i)) torn |= 1 << i;
+  }
+  return torn;
+}
+
 void dot_pace_pitches(const dot_planner *p, plan_kernel *kernel) {
   plan_pace *pace = &kernel->launch.pace;
   if (p->grouped) return; /* whose model knows what gathers and copies take */
   tile_pace_torn(pace);
   if (kernel->launch.n_boxes == 0) pace->tile += FIRST_COPIES;
   for (int i = 1; i >= 0; i--) {
-    const int tensor = 2 * i;
-    const plan_step *copy = copy_of(kernel, tensor);
+    const plan_step *copy = copy_of(kernel, 2 * i);
     if (p->copied >> i & 1) pace_copied(p, i, pace);
     if ((p->copied >> i & 1) || dot_is_rows(p, i) || !copy) continue;
-    if (copy->lines) continue;
-    if (!copy->box) {
+    if (!copy->box && !copy->lines) {
       const plan_value *value = &kernel->value[copy->in];
       pace_pieces(i, plan_access_bytes(value->bits, copy->vector), &kernel->tile, pace);
       continue;
     }
-    const int8_t *axis = kernel->box_axis[copy->box - 1];
-    const int64_t line = LINE_BITS / llrt_dtype_bits(p->desc->tensors[tensor].dtype);
-    if (has_whole_lines(p, tensor, axis, line)) continue;
-    pace->pitch[i] = 1 + axis[0] - (p->rank - 3);
-    pace->line[i] = line;
+    if (!boxes_tear(p, kernel, i)) continue;
+    pace->pitch[i] = 1 + kernel->box_axis[copy->box - 1][0] - (p->rank - 3);
+    pace->line[i] = line_of(p, i);
     if (i == 0 && !kernel->launch.box[copy->box - 1].rest) tile_pace_absent(pace);
   }
-  if (dot_torn_operands(kernel)) tile_pace_torn_beside(&kernel->tile, pace);
-}
-
-int dot_torn_operands(const plan_kernel *kernel) {
-  int torn = 0;
-  for (int i = 0; i < 2; i++) {
-    const plan_step *copy = copy_of(kernel, 2 * i);
-    const bool narrow =
-        copy && !copy->box && plan_access_bytes(kernel->value[copy->in].bits, copy->vector) < 16;
-    if (narrow || kernel->launch.pace.pitch[i] > 0) torn |= 1 << i;
-  }
-  return torn;
+  if (kernel->tile.torn) tile_pace_torn_beside(&kernel->tile, pace);
 }

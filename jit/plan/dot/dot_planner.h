@@ -97,8 +97,9 @@ bool dot_can_copy(const dot_planner *p, int operand);
 /* Adds to the pace of a kernel that multiplies what rows take that begin inside lines of memory, or
  * that stages in front copy. */
 void dot_pace_pitches(const dot_planner *p, plan_kernel *kernel);
-/* The operands, bit i, whose rows may begin inside lines of memory where the kernel multiplies. */
-int dot_torn_operands(const plan_kernel *kernel);
+/* The operands, bit i, whose rows may begin inside lines of memory where the kernel multiplies, by
+ * what is promised of them. */
+int dot_torn_operands(const dot_planner *p, const plan_kernel *kernel);
 
 /* ---- dot_groups.c ---- */
 

@@ -37,9 +37,9 @@
 /* Clocks of a turn more where blocks of a cluster fetch together. */
 #define TILE_BESIDE 82.8528
 /* Clocks of a turn more where one of two teams multiplies. */
-#define TILE_TEAM 0.944757
+#define TILE_TEAM 7.32477
 /* Of a tile's clocks in rounds, where teams take tiles by turns. */
-#define TILE_TEAMS 0.0170629
+#define TILE_TEAMS 1.70888e-08
 /* How many times as long rows that begin inside sectors are fetched by a multiprocessor. */
 #define TILE_TORN_OWN 1.35993
 /* How many times as long they are fetched by all together. */
@@ -56,126 +56,210 @@
 #define TILE_JOIN_OF_PACKED 265.366
 /* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block,
  * dense. */
-#define TILE_JOIN_OF_DENSE 171.695
+#define TILE_JOIN_OF_DENSE 222.894
 /* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block,
  * bytes. */
-#define TILE_JOIN_OF_BYTES 0.00643548
+#define TILE_JOIN_OF_BYTES 6.45515
+/* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block,
+ * torn. */
+#define TILE_JOIN_OF_TORN 171.695
+/* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block,
+ * experts. */
+#define TILE_JOIN_OF_EXPERTS 171.695
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, packed. */
 #define TILE_FETCH_OF_PACKED 45.2385
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, dense. */
-#define TILE_FETCH_OF_DENSE 75.9467
+#define TILE_FETCH_OF_DENSE 88.064
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, bytes. */
-#define TILE_FETCH_OF_BYTES 71.7256
+#define TILE_FETCH_OF_BYTES 57.0337
+/* Bytes of a clock that a multiprocessor fetches through the second-level cache, torn. */
+#define TILE_FETCH_OF_TORN 75.9467
+/* Bytes of a clock that a multiprocessor fetches through the second-level cache, experts. */
+#define TILE_FETCH_OF_EXPERTS 75.9467
 /* Clocks of a later block that comes where one has ended, packed. */
 #define TILE_BEGIN_OF_PACKED 0
 /* Clocks of a later block that comes where one has ended, dense. */
-#define TILE_BEGIN_OF_DENSE 1376.33
+#define TILE_BEGIN_OF_DENSE 8.69721e-12
 /* Clocks of a later block that comes where one has ended, bytes. */
-#define TILE_BEGIN_OF_BYTES 577.696
+#define TILE_BEGIN_OF_BYTES 0.0108252
+/* Clocks of a later block that comes where one has ended, torn. */
+#define TILE_BEGIN_OF_TORN 1376.33
+/* Clocks of a later block that comes where one has ended, experts. */
+#define TILE_BEGIN_OF_EXPERTS 1376.33
 /* Bytes of a clock that a multiprocessor has from memory, packed. */
 #define TILE_COLD_OF_PACKED 1e+06
 /* Bytes of a clock that a multiprocessor has from memory, dense. */
-#define TILE_COLD_OF_DENSE 49.7961
+#define TILE_COLD_OF_DENSE 43.7845
 /* Bytes of a clock that a multiprocessor has from memory, bytes. */
-#define TILE_COLD_OF_BYTES 108.193
+#define TILE_COLD_OF_BYTES 168.639
+/* Bytes of a clock that a multiprocessor has from memory, torn. */
+#define TILE_COLD_OF_TORN 49.7961
+/* Bytes of a clock that a multiprocessor has from memory, experts. */
+#define TILE_COLD_OF_EXPERTS 49.7961
 /* Bytes of a clock that all multiprocessors fetch through it together, packed. */
 #define TILE_CACHE_OF_PACKED 5719.64
 /* Bytes of a clock that all multiprocessors fetch through it together, dense. */
-#define TILE_CACHE_OF_DENSE 10500
+#define TILE_CACHE_OF_DENSE 9022.48
 /* Bytes of a clock that all multiprocessors fetch through it together, bytes. */
-#define TILE_CACHE_OF_BYTES 7718.07
+#define TILE_CACHE_OF_BYTES 8373.53
+/* Bytes of a clock that all multiprocessors fetch through it together, torn. */
+#define TILE_CACHE_OF_TORN 10500
+/* Bytes of a clock that all multiprocessors fetch through it together, experts. */
+#define TILE_CACHE_OF_EXPERTS 10500
 /* Clocks from a copy's beginning to its end, packed. */
 #define TILE_LATENCY_OF_PACKED 1118.14
 /* Clocks from a copy's beginning to its end, dense. */
-#define TILE_LATENCY_OF_DENSE 714.581
+#define TILE_LATENCY_OF_DENSE 494.359
 /* Clocks from a copy's beginning to its end, bytes. */
-#define TILE_LATENCY_OF_BYTES 884.015
+#define TILE_LATENCY_OF_BYTES 1108.18
+/* Clocks from a copy's beginning to its end, torn. */
+#define TILE_LATENCY_OF_TORN 714.581
+/* Clocks from a copy's beginning to its end, experts. */
+#define TILE_LATENCY_OF_EXPERTS 714.581
 /* Clocks of a turn beside products and copies, packed. */
 #define TILE_TURN_OF_PACKED 94.6214
 /* Clocks of a turn beside products and copies, dense. */
-#define TILE_TURN_OF_DENSE 16.3344
+#define TILE_TURN_OF_DENSE 12.9946
 /* Clocks of a turn beside products and copies, bytes. */
-#define TILE_TURN_OF_BYTES 61.5888
+#define TILE_TURN_OF_BYTES 38.0874
+/* Clocks of a turn beside products and copies, torn. */
+#define TILE_TURN_OF_TORN 16.3344
+/* Clocks of a turn beside products and copies, experts. */
+#define TILE_TURN_OF_EXPERTS 16.3344
 /* Of a tile's clocks, where the next one begins meanwhile, packed. */
 #define TILE_ROUNDS_OF_PACKED 0.474442
 /* Of a tile's clocks, where the next one begins meanwhile, dense. */
-#define TILE_ROUNDS_OF_DENSE 0.0119985
+#define TILE_ROUNDS_OF_DENSE 0.084058
 /* Of a tile's clocks, where the next one begins meanwhile, bytes. */
-#define TILE_ROUNDS_OF_BYTES 0.103952
+#define TILE_ROUNDS_OF_BYTES 0.0994924
+/* Of a tile's clocks, where the next one begins meanwhile, torn. */
+#define TILE_ROUNDS_OF_TORN 0.0119985
+/* Of a tile's clocks, where the next one begins meanwhile, experts. */
+#define TILE_ROUNDS_OF_EXPERTS 0.0119985
 /* Of a tile's clocks, once a run, there, packed. */
 #define TILE_LAST_OF_PACKED 0
 /* Of a tile's clocks, once a run, there, dense. */
-#define TILE_LAST_OF_DENSE 0.00656915
+#define TILE_LAST_OF_DENSE 9.7864e-15
 /* Of a tile's clocks, once a run, there, bytes. */
-#define TILE_LAST_OF_BYTES 0.00599931
+#define TILE_LAST_OF_BYTES 0.0187423
+/* Of a tile's clocks, once a run, there, torn. */
+#define TILE_LAST_OF_TORN 0.00656915
+/* Of a tile's clocks, once a run, there, experts. */
+#define TILE_LAST_OF_EXPERTS 0.00656915
 /* Clocks of sums that a cluster's blocks join, for each doubling of these, packed. */
 #define TILE_CLUSTER_OF_PACKED 1076.36
 /* Clocks of sums that a cluster's blocks join, for each doubling of these, dense. */
-#define TILE_CLUSTER_OF_DENSE 666.846
+#define TILE_CLUSTER_OF_DENSE 1450.99
 /* Clocks of sums that a cluster's blocks join, for each doubling of these, bytes. */
-#define TILE_CLUSTER_OF_BYTES 721.666
+#define TILE_CLUSTER_OF_BYTES 1595.23
+/* Clocks of sums that a cluster's blocks join, for each doubling of these, torn. */
+#define TILE_CLUSTER_OF_TORN 666.846
+/* Clocks of sums that a cluster's blocks join, for each doubling of these, experts. */
+#define TILE_CLUSTER_OF_EXPERTS 666.846
 /* Clocks of a run: fills and drains, packed. */
 #define TILE_START_OF_PACKED 2176.71
 /* Clocks of a run: fills and drains, dense. */
-#define TILE_START_OF_DENSE 4086.97
+#define TILE_START_OF_DENSE 2912.71
 /* Clocks of a run: fills and drains, bytes. */
-#define TILE_START_OF_BYTES 3392.06
+#define TILE_START_OF_BYTES 3067.83
+/* Clocks of a run: fills and drains, torn. */
+#define TILE_START_OF_TORN 4086.97
+/* Clocks of a run: fills and drains, experts. */
+#define TILE_START_OF_EXPERTS 4086.97
 /* Clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory, packed. */
 #define TILE_DEAL_OF_PACKED 13580.3
 /* Clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory, dense. */
-#define TILE_DEAL_OF_DENSE 64022.4
+#define TILE_DEAL_OF_DENSE 41778.1
 /* Clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory, bytes. */
 #define TILE_DEAL_OF_BYTES 64022.4
+/* Clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory, torn. */
+#define TILE_DEAL_OF_TORN 64022.4
+/* Clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory, experts. */
+#define TILE_DEAL_OF_EXPERTS 64022.4
 /* Clocks of a second stage, packed. */
 #define TILE_SECOND_OF_PACKED 4645.3
 /* Clocks of a second stage, dense. */
-#define TILE_SECOND_OF_DENSE 240.178
+#define TILE_SECOND_OF_DENSE 1128.62
 /* Clocks of a second stage, bytes. */
-#define TILE_SECOND_OF_BYTES 1351.57
+#define TILE_SECOND_OF_BYTES 2436.55
+/* Clocks of a second stage, torn. */
+#define TILE_SECOND_OF_TORN 240.178
+/* Clocks of a second stage, experts. */
+#define TILE_SECOND_OF_EXPERTS 240.178
 /* Clocks there, for each share, packed. */
 #define TILE_SHARE_OF_PACKED 290.286
 /* Clocks there, for each share, dense. */
-#define TILE_SHARE_OF_DENSE 476.712
+#define TILE_SHARE_OF_DENSE 541.973
 /* Clocks there, for each share, bytes. */
-#define TILE_SHARE_OF_BYTES 316.923
+#define TILE_SHARE_OF_BYTES 401.836
+/* Clocks there, for each share, torn. */
+#define TILE_SHARE_OF_TORN 476.712
+/* Clocks there, for each share, experts. */
+#define TILE_SHARE_OF_EXPERTS 476.712
 /* Clocks of a share's result there, of the whole device, packed. */
 #define TILE_PARTIAL_OF_PACKED 0.00960052
 /* Clocks of a share's result there, of the whole device, dense. */
-#define TILE_PARTIAL_OF_DENSE 0.00980134
+#define TILE_PARTIAL_OF_DENSE 0.0111165
 /* Clocks of a share's result there, of the whole device, bytes. */
-#define TILE_PARTIAL_OF_BYTES 0.00883453
+#define TILE_PARTIAL_OF_BYTES 0.0111568
+/* Clocks of a share's result there, of the whole device, torn. */
+#define TILE_PARTIAL_OF_TORN 0.00980134
+/* Clocks of a share's result there, of the whole device, experts. */
+#define TILE_PARTIAL_OF_EXPERTS 0.00980134
 /* Bytes of a clock from memory, of the whole device, packed. */
 #define TILE_MEMORY_OF_PACKED 2072.41
 /* Bytes of a clock from memory, of the whole device, dense. */
-#define TILE_MEMORY_OF_DENSE 2264.28
+#define TILE_MEMORY_OF_DENSE 2021.88
 /* Bytes of a clock from memory, of the whole device, bytes. */
-#define TILE_MEMORY_OF_BYTES 2211.69
+#define TILE_MEMORY_OF_BYTES 1983.36
+/* Bytes of a clock from memory, of the whole device, torn. */
+#define TILE_MEMORY_OF_TORN 2264.28
+/* Bytes of a clock from memory, of the whole device, experts. */
+#define TILE_MEMORY_OF_EXPERTS 2264.28
 /* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
  * hide, packed. */
 #define TILE_HIDDEN_OF_PACKED 0.340108
 /* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
  * hide, dense. */
-#define TILE_HIDDEN_OF_DENSE 0.295585
+#define TILE_HIDDEN_OF_DENSE 0.153677
 /* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
  * hide, bytes. */
-#define TILE_HIDDEN_OF_BYTES 0.333966
+#define TILE_HIDDEN_OF_BYTES 0.203885
+/* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
+ * hide, torn. */
+#define TILE_HIDDEN_OF_TORN 0.295585
+/* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
+ * hide, experts. */
+#define TILE_HIDDEN_OF_EXPERTS 0.295585
 /* Multiprocessors that clusters of 2 fill, packed. */
 #define TILE_CLUSTERS2_OF_PACKED 132.4
 /* Multiprocessors that clusters of 2 fill, dense. */
-#define TILE_CLUSTERS2_OF_DENSE 132.4
+#define TILE_CLUSTERS2_OF_DENSE 86.1062
 /* Multiprocessors that clusters of 2 fill, bytes. */
-#define TILE_CLUSTERS2_OF_BYTES 132.4
+#define TILE_CLUSTERS2_OF_BYTES 120.287
+/* Multiprocessors that clusters of 2 fill, torn. */
+#define TILE_CLUSTERS2_OF_TORN 132.4
+/* Multiprocessors that clusters of 2 fill, experts. */
+#define TILE_CLUSTERS2_OF_EXPERTS 132.4
 /* Of 4, packed. */
 #define TILE_CLUSTERS4_OF_PACKED 121.628
 /* Of 4, dense. */
-#define TILE_CLUSTERS4_OF_DENSE 116.113
+#define TILE_CLUSTERS4_OF_DENSE 97.0355
 /* Of 4, bytes. */
-#define TILE_CLUSTERS4_OF_BYTES 126.944
+#define TILE_CLUSTERS4_OF_BYTES 96.6508
+/* Of 4, torn. */
+#define TILE_CLUSTERS4_OF_TORN 116.113
+/* Of 4, experts. */
+#define TILE_CLUSTERS4_OF_EXPERTS 116.113
 /* Of 8, packed. */
 #define TILE_CLUSTERS8_OF_PACKED 107.002
 /* Of 8, dense. */
-#define TILE_CLUSTERS8_OF_DENSE 132.4
+#define TILE_CLUSTERS8_OF_DENSE 126.735
 /* Of 8, bytes. */
-#define TILE_CLUSTERS8_OF_BYTES 120.27
+#define TILE_CLUSTERS8_OF_BYTES 132.4
+/* Of 8, torn. */
+#define TILE_CLUSTERS8_OF_TORN 132.4
+/* Of 8, experts. */
+#define TILE_CLUSTERS8_OF_EXPERTS 132.4
 
 #endif

@@ -21,10 +21,14 @@ static const double products_a_clock[TILE_KINDS] = BY_KIND(MACS),
 #define AREA (128.0 * 128)
 #define GROUP_ROWS 64
 
-/* Of packed operands, of dense ones, of dense ones of 8 bits: these have been measured apart. */
+/* Of packed operands, of dense ones of 8 bits and of 16: these have been measured apart. So have
+ * rows that may begin inside sectors, of which a box asks for more than it brings, and experts'
+ * ones, whose blocks look up what they are to do, and whose turns have one line of each row. */
 #define OF(t, what) \
   ((t)->kind < TILE_DENSE ? TILE_##what##_OF_PACKED \
    : (t)->bytes           ? TILE_##what##_OF_BYTES \
+   : (t)->experts         ? TILE_##what##_OF_EXPERTS \
+   : (t)->torn            ? TILE_##what##_OF_TORN \
                           : TILE_##what##_OF_DENSE)
 
 static int64_t whole(double x) { return (int64_t)(x + 0.5); }

@@ -49,6 +49,8 @@ typedef struct tile_facts {
                        instruction's rows, and fetch the other operand together */
   int across;       /* the same along the other dim, who fetch the instruction's rows together */
   int teams;        /* of warpgroups, at least 1, which take a block's tiles by turns */
+  bool torn;        /* rows may begin inside sectors of memory, by what is promised of them */
+  bool experts;     /* rows, or positions of K, belong to experts */
 } tile_facts;
 
 /* All zero: nothing is known. */

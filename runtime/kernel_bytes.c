@@ -209,7 +209,7 @@ static void get_args(reader *in, plan_launch *launch) {
   launch->n_args = get_within(in, 0, PLAN_MAX_ARGS);
   for (int i = 0; i < launch->n_args; i++) {
     plan_arg *arg = &launch->arg[i];
-    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_EXPERT_BAND);
+    arg->kind = (uint8_t)get_within(in, PLAN_ARG_ADDRESS, PLAN_ARG_EXPERT_TILES);
     arg->tensor = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
     arg->index = (uint8_t)get_within(in, 0, MAX_ARG_INDEX);
     arg->padded = (uint8_t)get_within(in, 0, LLRT_MAX_TENSORS - 1);
@@ -242,7 +242,6 @@ static bool arg_fits(const plan_arg *arg, const storage_set *set, const plan_vie
     return own >= 0 && arg->index < rank && (!view->used || view->axis[arg->index] == arg->index) &&
            set->device_extents[own] >> arg->index & 1;
   case PLAN_ARG_EXTENTS: return arg->factor >> rank == 0;
-  case PLAN_ARG_EXPERT_BAND:
   case PLAN_ARG_EXPERT_TILES: return arg->factor >= 1 && rank >= 2;
   case PLAN_ARG_ALPHA:
   case PLAN_ARG_BETA: return arg->factor <= 1;

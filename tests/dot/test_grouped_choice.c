@@ -2,11 +2,14 @@
  * has them, of which few experts have most. */
 #include "tests/open_device.h"
 
+#include "base/text.h"
+#include "jit/plan/check/plan_view.h"
 #include "jit/plan/kernel/launch.h"
 #include "jit/plan/plan_make.h"
 #include "runtime/described.h"
 
 #include <criterion/criterion.h>
+#include <string.h>
 
 #define UNITS 132
 #define N 3072
@@ -44,20 +47,26 @@ static void plan_product(llrt_device *device, int64_t experts, int64_t rows) {
   cr_assert_eq(plan_make(&call.desc, &target, NULL, &made), LLRT_OK, "%s", llrt_last_error());
 }
 
-/* Rows of the tile that is taken. */
-static int tile_rows(int64_t experts, int64_t rows) {
+/* What is taken; NULL: nothing. */
+static const plan_kernel *taken(int64_t experts, int64_t rows) {
   const llrt_tensor shape = {.rank = 4, .shape = {experts, rows, N, K}};
-  const tile_facts *tile = NULL;
+  const plan_kernel *best = NULL;
   int64_t least = INT64_MAX;
   for (int v = 0; v < made.n_variants; v += 1 + made.variant[v].launch.later) {
     const plan_kernel *last = &made.variant[v + made.variant[v].launch.later];
     const plan_launch *decides = plan_launch_decides(&made.variant[v].launch, &last->launch);
     const int64_t cost =
         plan_launch_takes(decides, &shape) ? plan_launch_cost(decides, &shape, UNITS) : INT64_MAX;
-    if (cost < least) tile = &last->tile;
+    if (cost < least) best = last;
     if (cost < least) least = cost;
   }
-  return tile ? (int)tile->positions[0] : 0;
+  return best;
+}
+
+/* Rows of the tile that is taken. */
+static int tile_rows(int64_t experts, int64_t rows) {
+  const plan_kernel *kernel = taken(experts, rows);
+  return kernel ? (int)kernel->tile.positions[0] : 0;
 }
 
 Test(grouped_choice, rows) {
@@ -74,5 +83,21 @@ Test(grouped_choice, rows) {
     cr_expect_eq(tile, cases[i].tile, "%lld rows of %lld experts: tiles of %d",
                  (long long)cases[i].rows, (long long)cases[i].experts, tile);
   }
+  close_device(&opened);
+}
+
+/* Blocks that run at the same time share the weights of as many tiles as an expert has, however
+ * many others have: so it is no number of the launch that cuts bands. */
+Test(grouped_choice, bands) {
+  opened_device opened = open_device("cuda-emu:sm_90a");
+  llrt_text text;
+  llrt_text_init(&text);
+  plan_product(opened.device, 128, 32768);
+  const plan_kernel *kernel = taken(128, 32768);
+  cr_assert_not_null(kernel);
+  plan_print_kernel(kernel, 0, &text);
+  cr_assert_not_null(text.data);
+  cr_expect(strstr(text.data, "in bands of 16 of d1, of each expert's own"), "%s", text.data);
+  llrt_text_fini(&text);
   close_device(&opened);
 }

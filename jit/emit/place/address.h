@@ -104,7 +104,7 @@ static inline bool emit_counts_experts(const emitter *e, const plan_place *place
 /* The block's expert: sets e->experts.first, e->extent of the axis and, where tiles were counted
  * together, the digits' upper parts. */
 void emit_decode_expert(emitter *e);
-/* Turns along the expert's positions, i64, where these are walked. */
+/* Tiles of the block's expert, i64; where its positions are walked, turns along these. */
 LLVMValueRef emit_expert_turns(emitter *e);
 /* i1: whether a turn, i64, has all of its positions, where they are walked. */
 LLVMValueRef emit_expert_has_turn(emitter *e, LLVMValueRef turn);

@@ -31,38 +31,40 @@ static LLVMValueRef take_place(const emitter *e, const plan_place *places, int i
   return position;
 }
 
-/* Positions of a band, i32; of tiles of experts no more than one has. */
-static LLVMValueRef band_size(const emitter *e) {
-  const plan_kernel *kernel = e->kernel;
-  LLVMValueRef band = emit_i32(e, kernel->band);
-  if (!emit_counts_experts(e, &kernel->place[1])) return band;
-  LLVMValueRef own = LLVMBuildTrunc(e->builder, emit_number(e, &kernel->experts.band), e->i32, "");
-  return emit_smaller(e, own, band);
-}
+/* Where position `at` of a plane of first x second ones is, which is cut into bands of `band` along
+ * the second place. All i32: blocks are fewer than 2^31, and so is what is multiplied here. */
+typedef struct band_place {
+  LLVMValueRef first, second;
+} band_place;
 
-/* The number that the block has where the first place is the fastest. Blocks are fewer than 2^31,
- * and so is what is multiplied here. */
-static LLVMValueRef in_bands(emitter *e) {
-  const plan_kernel *kernel = e->kernel;
+static band_place place_in_bands(emitter *e, LLVMValueRef at, LLVMValueRef first,
+                                 LLVMValueRef second, LLVMValueRef band) {
   LLVMBuilderRef b = e->builder;
-  LLVMValueRef block = LLVMBuildTrunc(b, e->block, e->i32, ""), args[2] = {band_size(e), NULL};
-  LLVMValueRef first = LLVMBuildTrunc(b, count_of(e, &kernel->place[0]), e->i32, "");
-  LLVMValueRef second = LLVMBuildTrunc(b, count_of(e, &kernel->place[1]), e->i32, "");
-  LLVMValueRef plane = LLVMBuildUDiv(b, block, LLVMBuildMul(b, first, second, ""), "");
-  LLVMValueRef start = LLVMBuildMul(b, LLVMBuildMul(b, plane, first, ""), second, "");
-  LLVMValueRef at = LLVMBuildSub(b, block, start, "");
-  args[1] = second;
-  LLVMValueRef band = emit_intrinsic(e, "llvm.umin", &e->i32, 1, args, 2);
   LLVMValueRef begin =
       LLVMBuildMul(b, LLVMBuildUDiv(b, at, LLVMBuildMul(b, band, first, ""), ""), band, "");
-  args[0] = band;
-  args[1] = LLVMBuildSub(b, second, begin, "");
+  LLVMValueRef args[2] = {band, LLVMBuildSub(b, second, begin, "")};
   LLVMValueRef rows = emit_intrinsic(e, "llvm.umin", &e->i32, 1, args, 2);
   LLVMValueRef inside = LLVMBuildSub(b, at, LLVMBuildMul(b, begin, first, ""), "");
   LLVMValueRef column = LLVMBuildUDiv(b, inside, rows, "");
   LLVMValueRef row = LLVMBuildSub(b, inside, LLVMBuildMul(b, column, rows, ""), "");
-  row = LLVMBuildMul(b, LLVMBuildAdd(b, begin, row, ""), first, "");
-  return LLVMBuildZExt(b, LLVMBuildAdd(b, LLVMBuildAdd(b, start, row, ""), column, ""), e->i64, "");
+  return (band_place){column, LLVMBuildAdd(b, begin, row, "")};
+}
+
+/* The number that the block has where the first place is the fastest. */
+static LLVMValueRef in_bands(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMBuilderRef b = e->builder;
+  LLVMValueRef block = LLVMBuildTrunc(b, e->block, e->i32, "");
+  LLVMValueRef first = LLVMBuildTrunc(b, count_of(e, &kernel->place[0]), e->i32, "");
+  LLVMValueRef second = LLVMBuildTrunc(b, count_of(e, &kernel->place[1]), e->i32, "");
+  LLVMValueRef args[2] = {emit_i32(e, kernel->band), second};
+  LLVMValueRef band = emit_intrinsic(e, "llvm.umin", &e->i32, 1, args, 2);
+  LLVMValueRef plane = LLVMBuildUDiv(b, block, LLVMBuildMul(b, first, second, ""), "");
+  LLVMValueRef start = LLVMBuildMul(b, LLVMBuildMul(b, plane, first, ""), second, "");
+  const band_place at = place_in_bands(e, LLVMBuildSub(b, block, start, ""), first, second, band);
+  LLVMValueRef row = LLVMBuildMul(b, at.second, first, "");
+  row = LLVMBuildAdd(b, LLVMBuildAdd(b, start, row, ""), at.first, "");
+  return LLVMBuildZExt(b, row, e->i64, "");
 }
 
 /* The same where bands are only for some pitches, which all blocks have in common. */
@@ -83,18 +85,62 @@ static LLVMValueRef in_bands_of_far_rows(emitter *e) {
   return phi;
 }
 
-void emit_decode_block(emitter *e) {
+/* The places from number i on, of which *index is left. */
+static void take_places(emitter *e, int i, LLVMValueRef index) {
   const plan_kernel *kernel = e->kernel;
-  LLVMValueRef index = e->block;
-  if (kernel->band > 0) index = kernel->band_from > 0 ? in_bands_of_far_rows(e) : in_bands(e);
-  e->grid = emit_i64(e, 0);
-  for (int i = 0; i < kernel->n_digits; i++) e->upper[i] = emit_i64(e, 0);
-  for (int i = 0; i < kernel->n_places; i++) {
+  for (; i < kernel->n_places; i++) {
     const plan_place *place = &kernel->place[i];
     LLVMValueRef position = take_place(e, kernel->place, i, kernel->n_places, &index);
     if (place->digit >= 0) e->upper[place->digit] = position;
     else e->grid = position;
   }
+}
+
+/* Whether bands are of tiles of experts, and each expert's tiles have bands of their own: so blocks
+ * that run at the same time share the weights of as many tiles as it has. */
+static bool has_bands_of_experts(const emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  return kernel->band > 0 && kernel->place[0].digit >= 0 &&
+         emit_counts_experts(e, &kernel->place[1]);
+}
+
+/* An expert's positions of both places follow each other. Where ends decrease a tile beyond all may
+ * have an expert without any. */
+static void decode_bands_of_experts(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMBuilderRef b = e->builder;
+  LLVMValueRef first = count_of(e, &kernel->place[0]), at = e->block, index = e->block;
+  LLVMValueRef *tile = &e->upper[kernel->place[1].digit];
+  if (kernel->n_places > 2) {
+    LLVMValueRef plane = LLVMBuildMul(b, first, count_of(e, &kernel->place[1]), "");
+    index = LLVMBuildUDiv(b, at, plane, "");
+    at = LLVMBuildSub(b, at, LLVMBuildMul(b, index, plane, ""), "");
+  }
+  LLVMValueRef number = *tile = emit_divide_place(e, at, &kernel->place[0]);
+  emit_decode_expert(e);
+  LLVMValueRef before = LLVMBuildMul(b, LLVMBuildSub(b, number, *tile, ""), first, "");
+  LLVMValueRef own = emit_larger(e, emit_expert_turns(e), emit_i64(e, 1)),
+               band = emit_smaller(e, own, emit_i64(e, kernel->band));
+  const band_place place =
+      place_in_bands(e, LLVMBuildTrunc(b, LLVMBuildSub(b, at, before, ""), e->i32, ""),
+                     LLVMBuildTrunc(b, first, e->i32, ""), LLVMBuildTrunc(b, own, e->i32, ""),
+                     LLVMBuildTrunc(b, band, e->i32, ""));
+  *tile = LLVMBuildZExt(b, place.second, e->i64, "");
+  e->upper[kernel->place[0].digit] = LLVMBuildZExt(b, place.first, e->i64, "");
+  take_places(e, 2, index);
+}
+
+void emit_decode_block(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMValueRef index = e->block;
+  e->grid = emit_i64(e, 0);
+  for (int i = 0; i < kernel->n_digits; i++) e->upper[i] = emit_i64(e, 0);
+  if (has_bands_of_experts(e)) {
+    decode_bands_of_experts(e);
+    return;
+  }
+  if (kernel->band > 0) index = kernel->band_from > 0 ? in_bands_of_far_rows(e) : in_bands(e);
+  take_places(e, 0, index);
   if (kernel->experts.used) emit_decode_expert(e);
 }
 

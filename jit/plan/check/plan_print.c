@@ -210,7 +210,10 @@ static void print_blocks(const plan_kernel *kernel, llrt_text *text) {
   if (kernel->deal.used)
     llrt_text_add(text, ", the last turns dealt to all of %d blocks", kernel->launch.dealt);
   if (kernel->band > 0)
-    llrt_text_add(text, ", in bands of %d of d%d", kernel->band, kernel->place[1].digit);
+    llrt_text_add(text, ", in bands of %d of d%d%s", kernel->band, kernel->place[1].digit,
+                  kernel->experts.shared && kernel->place[1].digit == kernel->experts.digit
+                      ? ", of each expert's own"
+                      : "");
   if (kernel->band_from > 0) {
     llrt_text_add(text, " where ");
     plan_print_number(kernel, &kernel->band_pitch, text);

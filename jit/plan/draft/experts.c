@@ -82,8 +82,6 @@ llrt_status draft_expert_place(draft *d, int i, plan_place *place, plan_grid_pla
   if (!*added) return LLRT_OK;
   plan_arg arg = {.kind = PLAN_ARG_EXPERT_TILES, .factor = experts->tile};
   LLRT_TRY(draft_arg(d, arg, &experts->most));
-  arg.kind = PLAN_ARG_EXPERT_BAND;
-  LLRT_TRY(draft_arg(d, arg, &experts->band));
   place->count = experts->most;
   *grid = (plan_grid_place){.axis = PLAN_AXIS_EXPERTS, .factor = experts->tile};
   return LLRT_OK;

@@ -68,12 +68,6 @@ static int64_t expert_tiles(const bound_call *call, int64_t rows) {
   return (even + (skewed > even ? skewed : even)) / 2;
 }
 
-static int64_t tiles_of_expert(const bound_call *call, int64_t rows) {
-  int64_t experts = call->tensors[0].shape[0], all = call->tensors[0].shape[1];
-  int64_t some = experts < all ? experts : all;
-  return some > 0 ? bits_ceil_div(bits_ceil_div(all, some), rows) : 1;
-}
-
 static int64_t place_count(const bound_call *call, const plan_grid_place *place) {
   if (place->axis == PLAN_AXIS_EXPERTS) return expert_tiles(call, place->factor);
   if (place->axis == PLAN_AXIS_SPLITS) return call->run->splits;
@@ -155,7 +149,6 @@ static uint64_t arg_value(const bound_call *call, const plan_arg *arg) {
   case PLAN_ARG_ALPHA: return number_code_of(call->run->alpha, arg->factor != 0);
   case PLAN_ARG_BETA: return number_code_of(call->run->beta, arg->factor != 0);
   case PLAN_ARG_EXPERT_TILES: return (uint64_t)expert_tiles(call, arg->factor);
-  case PLAN_ARG_EXPERT_BAND: return (uint64_t)tiles_of_expert(call, arg->factor);
   case PLAN_ARG_SCALAR: return call->run->scalars ? call->run->scalars[arg->index] : 0;
   case PLAN_ARG_EXTENTS: return extents_of(call, (uint64_t)arg->factor);
   case PLAN_ARG_PARTIAL: return (uint64_t)call->bindings[arg->tensor].span;

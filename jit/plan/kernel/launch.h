@@ -43,9 +43,8 @@ typedef enum plan_arg_kind {
   PLAN_ARG_ROUND_UP,     /* extent, rounded up to a multiple of factor */
   PLAN_ARG_ALPHA,        /* the run's alpha, beta: the code of the f32 (factor 0) or f64 (1) */
   PLAN_ARG_BETA,
-  PLAN_ARG_SCALAR,       /* the code of the run's number `index` (llrt_run_params.scalars) */
-  PLAN_ARG_EXPERT_TILES, /* positions of a place of PLAN_AXIS_EXPERTS with this factor */
-  PLAN_ARG_EXPERT_BAND   /* of these, those of one expert where rows are even; at least 1 */
+  PLAN_ARG_SCALAR,      /* the code of the run's number `index` (llrt_run_params.scalars) */
+  PLAN_ARG_EXPERT_TILES /* positions of a place of PLAN_AXIS_EXPERTS with this factor */
 } plan_arg_kind;
 
 typedef struct plan_arg {

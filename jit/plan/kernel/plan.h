@@ -104,8 +104,8 @@ typedef struct plan_kernel {
 
   /* ---- order of blocks ---- */
   /* > 0: the second place of the grid is cut into bands of so many positions (the last has what is
-   * left). Blocks go through all of a band before the next one, and inside a band the second place
-   * is faster than the first. */
+   * left; of tiles of experts each expert's own). Blocks go through all of a band before the next
+   * one, and inside a band the second place is faster than the first. */
   int32_t band;
   /* band_from > 0: bands only where band_pitch, elements from row to row of the source, is a
    * multiple of band_from. */

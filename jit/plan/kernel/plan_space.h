@@ -75,8 +75,6 @@ typedef struct plan_experts {
   plan_number count; /* experts */
   plan_number limit; /* positions of the axis, of all experts */
   plan_number most;  /* shared: tiles that there may be */
-  plan_number band;  /* shared: tiles of one expert where rows are even: blocks that run at the same
-                        time  are to share its weights */
   uint16_t tensors;  /* bit t: tensor t */
   plan_number stride[LLRT_MAX_TENSORS]; /* of one position of the axis, elements */
 } plan_experts;

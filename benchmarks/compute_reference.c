@@ -232,12 +232,13 @@ static bool is_exact(range x) { return !x.any && !x.nan && x.low == x.high; }
 static range bits_of(int op, range a, range b, int type) {
   if (!is_exact(a) || !is_exact(b)) return type == TRUTH ? range_of_truth(-1) : range_anything();
   int64_t x = (int64_t)a.low, y = (int64_t)b.low;
+  int by = (int)(y & (type == WIDE_WHOLE ? 63 : 31));
   switch (op) {
   case EXPR_AND: return range_exactly((double)(x & y));
   case EXPR_OR: return range_exactly((double)(x | y));
   case EXPR_XOR: return range_exactly((double)(x ^ y));
-  case EXPR_SHIFT_LEFT: return range_exactly((double)x * (double)(1ll << (y & 31)));
-  default: return range_exactly((double)(x >> (y & 31)));
+  case EXPR_SHIFT_LEFT: return range_exactly(ldexp((double)x, by));
+  default: return range_exactly((double)(x >> by));
   }
 }
 

@@ -58,6 +58,16 @@ static llrt_status number(expr_lexer *lexer, expr_token *token) {
   return LLRT_OK;
 }
 
+/* Of a character of UTF-8; 0: none begins here. */
+static int bytes_of_character(const char *at) {
+  unsigned char first = (unsigned char)*at;
+  int bytes = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+  if (first > 0xF4) return 0;
+  for (int i = 1; i < bytes; i++)
+    if (((unsigned char)at[i] & 0xC0) != 0x80) return 0;
+  return bytes;
+}
+
 static llrt_status sign(expr_lexer *lexer, expr_token *token) {
   static const char *const signs[] = {"...", "->", "//", "<<", ">>", "<=", ">=", "==", "!=", "(",
                                       ")",   "[",  "]",  "{",  "}",  ",",  ":",  ";",  "=",  "+",
@@ -71,8 +81,12 @@ static llrt_status sign(expr_lexer *lexer, expr_token *token) {
     if ((*signs[i] == ')' || *signs[i] == ']') && lexer->depth > 0) lexer->depth--;
     return LLRT_OK;
   }
-  return llrt_error(LLRT_INVALID_ARGUMENT, "%d:%d: a character that no expression has: %.1s",
-                    token->line, token->column, lexer->at);
+  int bytes = bytes_of_character(lexer->at);
+  if (bytes == 0)
+    return llrt_error(LLRT_INVALID_ARGUMENT, "%d:%d: a byte that begins no character: 0x%02x",
+                      token->line, token->column, (unsigned char)*lexer->at);
+  return llrt_error(LLRT_INVALID_ARGUMENT, "%d:%d: a character that no expression has: %.*s",
+                    token->line, token->column, bytes, lexer->at);
 }
 
 llrt_status expr_lexer_next(expr_lexer *lexer) {

@@ -39,6 +39,21 @@ static llrt_status renumber_tile(const llrt_layout *in, const int8_t *to, int ra
   return storage_deal_tile(in, piece, n, rank, out);
 }
 
+/* Digit number i, of an axis that goes, has one position, so its own stride counts where that of
+ * the digit outside follows from it alone. */
+static llrt_status drop_axis(llrt_storage *storage, int i) {
+  llrt_digit *digit = &storage->digit[i];
+  bool followed = i + 1 < storage->n_digits && storage->digit[i + 1].stride == LLRT_STRIDE_PACKED;
+  if (digit->stride == LLRT_STRIDE_RUNTIME && followed)
+    return llrt_error(LLRT_UNSUPPORTED,
+                      "digit %d's stride follows from a run-time stride of an axis of one position",
+                      i + 1);
+  if (digit->stride == LLRT_STRIDE_RUNTIME) digit->stride = LLRT_STRIDE_PACKED;
+  digit->axis = LLRT_AXIS_REPLICA;
+  digit->extent = 1;
+  return LLRT_OK;
+}
+
 llrt_status storage_renumber(const llrt_storage *storage, const int8_t to[LLRT_MAX_RANK], int rank,
                              llrt_storage *out) {
   llrt_storage made = *storage;
@@ -47,9 +62,7 @@ llrt_status storage_renumber(const llrt_storage *storage, const int8_t to[LLRT_M
     llrt_digit *digit = &made.digit[i];
     if (digit->axis < 0) continue;
     digit->axis = to[digit->axis];
-    if (digit->axis >= 0) continue;
-    digit->axis = LLRT_AXIS_REPLICA;
-    digit->extent = 1;
+    if (digit->axis < 0) LLRT_TRY(drop_axis(&made, i));
   }
   LLRT_TRY(renumber_tile(&storage->tile, to, rank, &made.tile));
   *out = made;

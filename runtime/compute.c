@@ -43,6 +43,7 @@ static int find_scalar(const llrt_expr *expr, const char *name) {
 
 llrt_status compute_scalar_code(const expr_scalar *scalar, const llrt_arg *arg, uint64_t *code) {
   float narrow = (float)arg->number;
+  bool whole = scalar->dtype == LLRT_I32 || scalar->dtype == LLRT_I64;
   *code = (uint64_t)arg->integer;
   if (scalar->dtype == LLRT_F64) memcpy(code, &arg->number, sizeof *code);
   if (scalar->dtype == LLRT_F32) {
@@ -51,6 +52,9 @@ llrt_status compute_scalar_code(const expr_scalar *scalar, const llrt_arg *arg, 
   }
   LLRT_REQUIRE(scalar->dtype != LLRT_I32 || arg->integer == (int32_t)arg->integer,
                "%s is an i32, and %lld is none", scalar->name, (long long)arg->integer);
+  LLRT_REQUIRE(!whole || arg->number == 0 || arg->number == (double)arg->integer,
+               "%s is an %s, its number is %g and its integer %lld", scalar->name,
+               llrt_dtype_name((llrt_dtype)scalar->dtype), arg->number, (long long)arg->integer);
   return LLRT_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "runtime/compute_axes.h"
+#include "runtime/compute_promises.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,7 @@ static void normalise(llrt_promise *promise) {
 }
 
 void llrt_description_normalise(op_description *description) {
+  if (description->kind == LLRT_OP_COMPUTE) compute_gather_promises(description);
   for (int t = 0; t < description->n_tensors; t++) {
     llrt_tensor_promise *promises = &description->promises[t];
     if (promises->address.multiple == 0) promises->address.multiple = 1;

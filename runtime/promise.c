@@ -4,6 +4,7 @@
 #include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/types/dot_type.h"
+#include "runtime/compute_promises.h"
 #include "runtime/description.h"
 #include "runtime/index_check.h"
 
@@ -433,6 +434,7 @@ llrt_status llrt_op_promise_coarse(const llrt_op_desc *given) {
   LLRT_TRY(llrt_validate_shapes(desc, desc->tensors, &set, &call));
   llrt_promises_coarse(&call, &set, desc);
   forget_unknown_addresses(desc, desc->promises);
+  if (desc->kind == LLRT_OP_COMPUTE) compute_spread_promises(desc);
   memcpy(given->promises, desc->promises, bytes);
   return LLRT_OK;
 }

@@ -96,7 +96,7 @@ static int bind_number(const char *text, llrt_arg *arg) {
   arg->number = strtod(text, &end);
   if (end == text || *end) return TOOL_WRONG;
   arg->integer = strtoll(text, &end, 0);
-  if (*end) arg->integer = (int64_t)arg->number;
+  if (*end) arg->integer = 0; /* no whole number, or too large for one */
   return TOOL_DONE;
 }
 

@@ -11,7 +11,8 @@ extern "C" {
 #endif
 
 /* What a name of the signature stands for: a tensor, or with tensor NULL a number of the run:
- * `number` for those of f32 and f64, `integer` for those of i32 and i64. */
+ * `number` for those of f32 and f64, `integer` for those of i32 and i64, whose `number` is 0 or the
+ * same: what was meant for the other is refused. */
 typedef struct llrt_arg {
   const char *name;
   const llrt_tensor *tensor;
@@ -62,7 +63,9 @@ LLRT_API llrt_status llrt_compute_into(const llrt_expr *expr, const llrt_arg *ar
 
 /* Describes that call, without promises (all of *desc's are zero, to be filled): for
  * llrt_op_promise_coarse, llrt_op_prepare and llrt_op_compile; desc->tensors, desc->n_tensors and
- * desc->scalars are what llrt_op_run takes (llrt_run_params.scalars). To run on other tensors,
+ * desc->scalars are what llrt_op_run takes (llrt_run_params.scalars). Its tensors have all axes of
+ * the signature, of those that they lack one position, of which a promise says nothing; what is
+ * promised of an axis of one tensor holds for all that have it. To run on other tensors,
  * describe those: it plans nothing. Tensors need no memory and, but for run, no device. A fixed
  * extent that the signature splits an axis by is part of the description, and so is the inner one
  * where an outer axis is fixed. Ownership: llrt_op_desc_destroy; nothing of the arguments is kept

@@ -2,6 +2,8 @@
 #include "functions.h"
 #include "module.h"
 
+#include <math.h>
+
 enum { MOST_ARGS = LLRT_EXPR_MAX_TENSORS + LLRT_EXPR_MAX_SCALARS };
 
 /* One call. */
@@ -63,7 +65,8 @@ static int take_number(PyObject *object, llrt_arg *arg) {
     arg->number = PyLong_AsDouble(object);
   } else {
     arg->number = PyFloat_AsDouble(object);
-    arg->integer = (int64_t)arg->number;
+    bool whole = fabs(arg->number) < 0x1p63 && arg->number == trunc(arg->number);
+    arg->integer = whole ? (int64_t)arg->number : 0;
   }
   return PyErr_Occurred() ? -1 : 0;
 }

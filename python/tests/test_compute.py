@@ -40,6 +40,8 @@ def test_several_outputs_and_numbers(rng):
     ("(x[t n]) -> (y[t n]) { y = x }", {"z": 1}, "has no z"),
     ("(x[t n], w[n]) -> (y[t n]) { y = x * w }", {}, "w is not given"),
     ("(x[t n], w[n]) -> (y[t n]) { y = x * w }", {"w": numpy.zeros(3, "f4")}, "others 4"),
+    ("(x[t n], k: i32) -> (y[t n]) { y = x * k }", {"k": 1.5}, "k is an i32, its number is 1.5"),
+    ("(x[t n], k: i64) -> (y[t n]) { y = x * k }", {"k": 1e300}, "k is an i64, its number is 1e\\+300"),
 ])
 def test_refused(text, names, message):
     with pytest.raises(ValueError, match=message):

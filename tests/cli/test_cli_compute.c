@@ -110,6 +110,12 @@ Test(cli_compute, refused) {
       {ONE "x=x.npy -o y=y.npy --explain sm_1", 1, "sm_1"},
       {"compute '(x[t n], k: f32) -> (y[t n]) { y = x * k }' x=x.npy -o y=y.npy --device host", 1,
        "k is not given"},
+      {"compute '(x[t n], k: i32) -> (y[t n]) { y = x * k }' x=x.npy k=1.5 -o y=y.npy --device "
+       "host",
+       1, "k is an i32, its number is 1.5"},
+      {"compute '(x[t n], k: i64) -> (y[t n]) { y = x * k }' x=x.npy k=1e300 -o y=y.npy --device "
+       "host",
+       1, "k is an i64, its number is 1e+300"},
   };
   write_source();
   tool_expect_failures(rows, sizeof rows / sizeof *rows);

@@ -1,6 +1,7 @@
 /* See compute_trial.h. */
 #include "tests/expression/compute_trial.h"
 
+#include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/types/number.h"
 
@@ -57,6 +58,7 @@ typedef struct side {
   llrt_index index;
   int64_t pool[LLRT_MAX_RANK]; /* the shape of what is in memory */
   int64_t *value;              /* of the index */
+  int64_t n_values;            /* with what lies between them */
   void *device_value;
   int counted; /* axis of the tensor that is counted; -1: none */
   double *number;
@@ -129,8 +131,18 @@ static int64_t offset_of(const trial *t, const side *s, int64_t element) {
   return llrt_storage_offset(&s->storage, &s->binding, coords);
 }
 
-static double draw(const trial *t, llrt_dtype type, uint64_t *state, int64_t element) {
+/* Of any bits that the type may have; NaN stay with `special`. */
+static double draw_wide(llrt_dtype type, uint64_t bits) {
+  int width = bits_min(llrt_dtype_bits(type), is_wide(type) ? 32 : 64);
+  uint64_t code = bits_mask(width) & bits;
+  if (is_wide(type)) return (double)(int32_t)code;
+  double x = decode(type, code);
+  return isfinite(x) ? x : 1;
+}
+
+static double draw(const trial *t, bool wide, llrt_dtype type, uint64_t *state, int64_t element) {
   uint64_t bits = next(state);
+  if (wide && type != LLRT_BOOL && (!t->special || bits % 5)) return draw_wide(type, next(state));
   double unit = (double)(bits >> 11) * 0x1p-53;
   bool real = type != LLRT_BOOL && !is_wide(type) && number_format_of(type)->kind == NUMBER_FLOAT;
   if (type == LLRT_BOOL) return (double)(bits & 1);
@@ -159,36 +171,63 @@ static void draw_values(side *s, int64_t n, uint64_t *state) {
     if (next(state) % 7 == 3) s->value[i] = i % 2 ? -1 - i : extent + i;
 }
 
+/* Values from the last one on to their places, `step` apart. */
+static void spread_values(int64_t *value, int64_t n, int64_t step) {
+  for (int64_t i = n - 1; i > 0 && step > 1; i--) {
+    value[i * step] = value[i];
+    value[i] = i % step ? 0 : value[i];
+  }
+}
+
+static void put_values(const side *s, llrt_dtype dtype, int64_t *codes) {
+  if (dtype == LLRT_I64) {
+    memcpy(codes, s->value, (size_t)s->n_values * sizeof *codes);
+    return;
+  }
+  for (int64_t i = 0; i < s->n_values; i++) ((int32_t *)codes)[i] = (int32_t)s->value[i];
+}
+
 static llrt_status make_index(const trial *t, int i, uint64_t *state, side *s) {
   const trial_index *from = &t->tensor[i].index;
   llrt_tensor *tensor = &s->tensor;
   memcpy(s->pool, tensor->shape, sizeof s->pool);
   if (!from->positions) return LLRT_OK;
   int64_t n = 1;
+  llrt_dtype dtype = t->rare[i].index_dtype ? t->rare[i].index_dtype : LLRT_I64;
+  int64_t step = 1 + t->rare[i].index_gap;
   s->index = (llrt_index){.axis = from->axis,
                           .out_of_range = from->out_of_range,
-                          .dtype = LLRT_I64,
+                          .dtype = dtype,
                           .axes = 1u << from->axis,
                           .extent = from->positions};
   if (from->by) s->index.axes |= s->index.folded = 1u << (from->by - 1);
   for (int a = tensor->rank - 1; a >= 0; a--) {
     if (!(s->index.axes >> a & 1)) continue;
-    s->index.strides[a] = n;
+    s->index.strides[a] = n * step;
     n *= tensor->shape[a];
   }
   s->pool[from->axis] = from->positions;
   if (from->by) s->pool[from->by - 1] = 1;
-  s->value = calloc((size_t)n + 2, sizeof *s->value);
+  s->value = calloc((size_t)(n * step) + 2, sizeof *s->value);
   if (t->fill) t->fill(s->value, n, from->positions);
   else draw_values(s, n, state);
+  spread_values(s->value, n, step);
   tensor->indices = &s->index;
   tensor->n_indices = 1;
-  size_t bytes = ((size_t)n + 2) * sizeof *s->value; /* the last counts values out of range */
+  s->n_values = n * step;
+  size_t bytes =
+      ((size_t)s->n_values + 2) * sizeof *s->value; /* the last counts values out of range */
+  int64_t *codes = calloc(1, bytes);
+  put_values(s, dtype, codes);
   LLRT_TRY(llrt_memory_allocate(t->device, bytes, &s->device_value));
   s->index.data = s->device_value;
   if (from->out_of_range == LLRT_RANGE_REPORT)
-    s->index.report = (int32_t *)((int64_t *)s->device_value + n);
-  return llrt_memory_copy(t->device, s->device_value, s->value, bytes, LLRT_COPY_TO_DEVICE, NULL);
+    s->index.report = (int32_t *)((int64_t *)s->device_value + s->n_values);
+  llrt_status status =
+      llrt_memory_copy(t->device, s->device_value, codes, bytes, LLRT_COPY_TO_DEVICE, NULL);
+  if (status == LLRT_OK) status = llrt_stream_synchronize(t->device, NULL);
+  free(codes);
+  return status;
 }
 
 /* The axis of the tensor that the counted axis is; -1: none. */
@@ -212,13 +251,14 @@ static void fill_shape(const trial *t, const reference *r, int i, llrt_tensor *t
 }
 
 /* Draws all that lies in memory, and sees what of it the elements are. */
-static void draw_elements(const trial *t, bool unit, uint64_t *state, side *s) {
+static void draw_elements(const trial *t, int i, uint64_t *state, side *s) {
   llrt_dtype type = s->tensor.dtype;
   int64_t in_memory = 1, coords[LLRT_MAX_RANK];
   for (int a = 0; a < s->tensor.rank; a++) in_memory *= s->pool[a];
   for (int64_t e = 0; e < in_memory; e++) {
     split(s->tensor.rank, s->pool, e, coords);
-    double x = unit ? ((double)(next(state) >> 12) + 0.5) * 0x1p-52 : draw(t, type, state, e);
+    double x = t->tensor[i].unit ? ((double)(next(state) >> 12) + 0.5) * 0x1p-52
+                                 : draw(t, t->rare[i].wide, type, state, e);
     put_code(s, llrt_storage_offset(&s->storage, &s->binding, coords), encode(type, x));
   }
   for (int64_t e = 0; e < s->count; e++) {
@@ -227,13 +267,36 @@ static void draw_elements(const trial *t, bool unit, uint64_t *state, side *s) {
   }
 }
 
-static llrt_status lay_out(const trial *t, int i, side *s) {
+/* Axes in a drawn order, each behind all that lie inside of it, and a gap. */
+static void draw_strides(uint64_t state, side *s) {
+  llrt_tensor *tensor = &s->tensor;
+  int64_t stride = 1;
+  bool done[LLRT_MAX_RANK] = {false};
+  for (int n = tensor->rank; n > 0; n--) {
+    int a = tensor->rank - 1, skipped = next(&state) % 3 ? 0 : (int)(next(&state) % (uint64_t)n);
+    while (done[a] || skipped-- > 0) a--;
+    done[a] = true;
+    tensor->strides[a] = stride;
+    stride = stride * bits_max((int)s->pool[a], 1) +
+             (next(&state) % 3 ? 0 : (int64_t)(next(&state) % 9));
+  }
+}
+
+/* The tensor whose memory it has: itself, or what it is in place of. */
+static int place_of_tensor(const trial *t, const reference *r, int i) {
+  return t->in_place && i == r->expr->n_inputs ? t->in_place - 1 : i;
+}
+
+static llrt_status lay_out(const trial *t, const reference *r, int i, side *s) {
   llrt_tensor *tensor = &s->tensor;
   int64_t bytes = 0;
-  if (t->tensor[i].storage)
+  if (t->rare[i].strided) {
+    draw_strides(t->seed + (uint64_t)place_of_tensor(t, r, i), s);
+    LLRT_TRY(llrt_storage_strided(tensor->rank, NULL, &s->storage));
+  } else if (t->tensor[i].storage)
     LLRT_TRY(llrt_storage_parse(t->tensor[i].storage, tensor->rank, s->pool, &s->storage));
   else LLRT_TRY(llrt_storage_row_major(tensor->rank, &s->storage));
-  LLRT_TRY(llrt_storage_bind(&s->storage, tensor->rank, s->pool, NULL, &s->binding));
+  LLRT_TRY(llrt_storage_bind(&s->storage, tensor->rank, s->pool, tensor->strides, &s->binding));
   LLRT_TRY(llrt_storage_bytes(&s->binding, llrt_dtype_bits(tensor->dtype), &bytes));
   s->bytes = (size_t)bytes;
   return LLRT_OK;
@@ -248,7 +311,7 @@ static const char *make_side(const trial *t, const reference *r, int i, const vo
   fill_shape(t, r, i, tensor);
   s->counted = counted_axis(t, own, own->leading ? t->n_leading : 0);
   if (s->counted >= 0) tensor->extent_ptr[s->counted] = count;
-  if (make_index(t, i, &state, s) != LLRT_OK || lay_out(t, i, s) != LLRT_OK)
+  if (make_index(t, i, &state, s) != LLRT_OK || lay_out(t, r, i, s) != LLRT_OK)
     return llrt_last_error();
   int shift =
       t->offset * (llrt_dtype_bits(tensor->dtype) >= 8 ? llrt_dtype_bits(tensor->dtype) / 8 : 1);
@@ -257,7 +320,7 @@ static const char *make_side(const trial *t, const reference *r, int i, const vo
   s->host = malloc(s->bytes + 2 * GUARD);
   s->written = calloc(s->bytes + 1, 1);
   memset(s->host, UNTOUCHED, s->bytes + 2 * GUARD);
-  if (!own->output) draw_elements(t, t->tensor[i].unit, &state, s);
+  if (!own->output) draw_elements(t, i, &state, s);
   if (llrt_memory_allocate(t->device, s->bytes + 2 * GUARD + 64, &s->device) != LLRT_OK ||
       llrt_memory_copy(t->device, (char *)s->device + shift, s->host, s->bytes + 2 * GUARD,
                        LLRT_COPY_TO_DEVICE, NULL) != LLRT_OK)
@@ -308,16 +371,22 @@ static bool is_used(const reference *r, int tensor) {
 
 /* Whether the counter has grown by one for each value out of range that an element has. */
 static const char *check_report(const trial *t, const reference *r, int tensor, const side *s) {
-  int64_t n = 1, wrong = 0, got = 0;
+  int64_t n = 1, wrong = 0, got = 0, shape[LLRT_MAX_RANK], coords[LLRT_MAX_RANK];
   if (!is_used(r, tensor) || !s->tensor.n_indices || s->index.out_of_range != LLRT_RANGE_REPORT)
     return NULL;
-  for (int a = 0; a < s->tensor.rank; a++)
-    if (s->index.axes >> a & 1) n *= s->tensor.shape[a];
-  for (int64_t i = 0; i < n && s->count > 0; i++) {
-    bool counts = s->counted != s->index.axis || i / s->index.strides[s->counted] < t->count;
-    wrong += counts && (s->value[i] < 0 || s->value[i] >= s->index.extent);
+  for (int a = 0; a < s->tensor.rank; a++) {
+    shape[a] = s->index.axes >> a & 1 ? s->tensor.shape[a] : 1;
+    n *= shape[a];
   }
-  if (llrt_memory_copy(t->device, &got, (int64_t *)s->device_value + n, sizeof(int32_t),
+  for (int64_t i = 0; i < n && s->count > 0; i++) {
+    int64_t at = 0;
+    split(s->tensor.rank, shape, i, coords);
+    for (int a = 0; a < s->tensor.rank; a++) at += coords[a] * s->index.strides[a];
+    bool counts =
+        s->counted < 0 || !(s->index.axes >> s->counted & 1) || coords[s->counted] < t->count;
+    wrong += counts && (s->value[at] < 0 || s->value[at] >= s->index.extent);
+  }
+  if (llrt_memory_copy(t->device, &got, (int64_t *)s->device_value + s->n_values, sizeof(int32_t),
                        LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK ||
       llrt_stream_synchronize(t->device, NULL) != LLRT_OK)
     return llrt_last_error();
@@ -368,6 +437,14 @@ static const char *compare(const trial *t, const reference *r, int i, side *s) {
 
 /* ---- the whole ---- */
 
+static double scalar_of(const llrt_expr *expr, const trial *t, int i) {
+  switch ((int)expr->scalar[i].dtype) {
+  case LLRT_F32: return (double)(float)t->scalar[i];
+  case LLRT_F64: return t->scalar[i];
+  default: return trunc(t->scalar[i]);
+  }
+}
+
 static const char *run_bound(const trial *t, reference *r, side *sides) {
   llrt_arg args[LLRT_EXPR_MAX_TENSORS + LLRT_EXPR_MAX_SCALARS];
   int n = 0;
@@ -379,11 +456,11 @@ static const char *run_bound(const trial *t, reference *r, side *sides) {
   for (int i = 0; i < expr->n_tensors; i++)
     args[n++] = (llrt_arg){.name = expr->tensor[i].name, .tensor = &sides[i].tensor};
   for (int i = 0; i < expr->n_scalars; i++)
-    args[n++] = (llrt_arg){
-        .name = expr->scalar[i].name, .number = t->scalar[i], .integer = (int64_t)t->scalar[i]};
-  llrt_status status = llrt_compute_into(expr, args, n, NULL, NULL);
+    args[n++] = (llrt_arg){.name = expr->scalar[i].name,
+                           .number = scalar_of(expr, t, i),
+                           .integer = (int64_t)scalar_of(expr, t, i)};
+  llrt_status status = trial_call(t->way, t->device, t->seed, expr, args, n);
   refused = status == LLRT_UNSUPPORTED;
-  if (status == LLRT_OK) status = llrt_stream_synchronize(t->device, NULL);
   if (status != LLRT_OK) return llrt_last_error();
   reference_run(r);
   const char *wrong = NULL;
@@ -427,8 +504,7 @@ const char *trial_run(const trial *t) {
     if (!wrong) wrong = make_side(t, &r, i, count, &sides[i]);
     r.input[i] = sides[i].number;
   }
-  for (int i = 0; i < expr->n_scalars; i++)
-    r.scalar[i] = expr->scalar[i].dtype == LLRT_F32 ? (double)(float)t->scalar[i] : t->scalar[i];
+  for (int i = 0; i < expr->n_scalars; i++) r.scalar[i] = scalar_of(expr, t, i);
   if (!wrong) wrong = run_bound(t, &r, sides);
   if (wrong && wrong != message) {
     snprintf(message, sizeof message, "%s", wrong);

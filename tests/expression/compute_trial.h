@@ -3,6 +3,7 @@
 #define LLRT_TESTS_COMPUTE_TRIAL_H
 
 #include "benchmarks/compute_reference.h"
+#include "tests/expression/trial_ways.h"
 
 #include <llrt/llrt.h>
 
@@ -22,6 +23,14 @@ typedef struct trial_tensor {
   bool unit; /* drawn from (0, 1) */
 } trial_tensor;
 
+/* What few tensors have. */
+typedef struct trial_rare {
+  bool strided; /* instead of a storage: axes in a drawn order, with gaps; strides of the run */
+  bool wide;    /* any number that the type has, integers of at most 32 bits */
+  llrt_dtype index_dtype; /* NONE: i64 */
+  int index_gap;          /* between two of the index's values, in memory */
+} trial_rare;
+
 typedef struct trial {
   const char *text;
   llrt_device *device;
@@ -29,7 +38,9 @@ typedef struct trial {
   int64_t leading[2];            /* of "..." */
   int n_leading;
   trial_tensor tensor[LLRT_EXPR_MAX_TENSORS];
+  trial_rare rare[LLRT_EXPR_MAX_TENSORS];
   double scalar[LLRT_EXPR_MAX_SCALARS];
+  trial_way way;
   uint64_t seed;
   bool special; /* some elements are 0, infinite, NaN; whole rows of 0 */
   int in_place; /* 1 + an input that the first output overwrites; 0: none */

@@ -32,6 +32,10 @@ static void shape_of(const llrt_expr *expr, const trial *t, int i, llrt_tensor *
 /* And below this: without axes that have no position. */
 #define FIRST_WITH_EMPTY 10000000
 
+/* And below this: called at once, with elements of moderate size, indices and counts of the first
+ * axis, and without what few use. */
+#define FIRST_WITH_MORE 30000000
+
 /* Tiles with pads: of scales, of packed weights, and one whose pads are no zeros. */
 static void draw_tiles(writer *w, char *text, size_t size) {
   static const char *const names[] = {
@@ -69,6 +73,35 @@ static void draw_rare_storage(writer *w, const llrt_tensor *shape, char *text, s
     snprintf(text, size, "%s", chosen); /* else extents that it does not divide */
 }
 
+/* Storages by name that have two or three axes. */
+static void draw_named(writer *w, const llrt_tensor *shape, char *text, size_t size) {
+  static const char *const planes[] = {"tma_32b",
+                                       "tma_128b",
+                                       "mma_m16n8k16_b",
+                                       "mma_m16n8_c",
+                                       "wgmma_m64_c",
+                                       "wgmma_m64k16_a",
+                                       "col32",
+                                       "col4_4r2_8c",
+                                       "fractal_nz",
+                                       "mma_m16n8k32_a",
+                                       "col32_2r_4r4",
+                                       "tma_128b_atom_64b",
+                                       "scale_128x4(k_align=8)"};
+  static const char *const solids[] = {
+      "storage(rank=3, digits=[dim2:rest, dim1:rest @ 600, dim0:rest])",
+      "storage(rank=3, digits=[dim1:rest, dim0:rest, dim2:rest])",
+      "storage(rank=3, digits=[dim2:rest, dim1:2, dim0:rest, dim1:rest])"};
+  const char *chosen = shape->rank == 2   ? ONE_OF(w, planes)
+                       : shape->rank == 3 ? ONE_OF(w, solids)
+                                          : "";
+  llrt_storage storage;
+  llrt_storage_binding bound;
+  if (*chosen && llrt_storage_parse(chosen, shape->rank, shape->shape, &storage) == LLRT_OK &&
+      llrt_storage_bind(&storage, shape->rank, shape->shape, NULL, &bound) == LLRT_OK)
+    snprintf(text, size, "%s", chosen);
+}
+
 /* Rows, columns, another order of axes, a pitch, columns in groups of 4, tiles. */
 static void draw_storage(writer *w, const llrt_expr *expr, const llrt_tensor *shape, int i) {
   char *text = w->out->storage[i];
@@ -86,6 +119,8 @@ static void draw_storage(writer *w, const llrt_expr *expr, const llrt_tensor *sh
   if (shape->rank == 2 && kind == 3 && w->out->trial.seed >= FIRST_WITH_TILES)
     draw_tiles(w, text, size);
   if (w->all && kind == 4) draw_rare_storage(w, shape, text, size);
+  if (w->more && kind == 5) draw_named(w, shape, text, size);
+  if (w->more && kind == 6) w->out->trial.rare[i].strided = true;
   if (shape->rank == 3 && kind == 0)
     snprintf(text, size, "storage(rank=3, digits=[dim2:rest, dim0:rest, dim1:rest])");
   if (shape->rank == 3 && kind == 1)
@@ -95,16 +130,52 @@ static void draw_storage(writer *w, const llrt_expr *expr, const llrt_tensor *sh
   if (*text && (!w->fits || fit_storage(w, expr, i, shape, text))) tensor->storage = text;
 }
 
+/* An axis of the tensor that the expression takes as it is; -1: none. */
+static int plain_axis(writer *w, const llrt_expr *expr, int i) {
+  const expr_tensor *own = &expr->tensor[i];
+  int axis = own->n_dims ? writer_draw(w, own->n_dims) : 0;
+  bool plain = own->n_dims > 0 && own->dim[axis].n == 1 && !own->dim[axis].reversed;
+  return plain && !fit_is_moved(strchr(w->out->text, '{'), own->name) ? axis : -1;
+}
+
+/* Along any axis, of values that lie apart, or of 32 bits. */
+static void draw_rare_index(writer *w, const llrt_expr *expr, const llrt_tensor *shape, int i) {
+  const expr_tensor *own = &expr->tensor[i];
+  trial_index *index = &w->out->trial.tensor[i].index;
+  int axis = plain_axis(w, expr, i), leading = own->leading ? w->out->trial.n_leading : 0;
+  const char *stored = w->out->storage[i];
+  if (writer_draw(w, 7) || axis < 0) return;
+  int64_t extent = shape->shape[leading + axis];
+  trial_index drawn = {
+      .axis = leading + axis,
+      .positions = (int)(own->output ? extent + writer_draw(w, 20) : 1 + writer_draw(w, 40)),
+      .out_of_range = own->output || writer_draw(w, 2) ? LLRT_RANGE_SKIP : LLRT_RANGE_CLAMP};
+  trial_rare *rare = &w->out->trial.rare[i];
+  rare->index_dtype = writer_draw(w, 2) ? LLRT_I32 : LLRT_I64;
+  rare->index_gap = writer_draw(w, 3) ? 0 : writer_draw(w, 4);
+  int by = leading + (axis ? 0 : 1);
+  bool second = !*stored && !leading && own->n_dims > 1 && !writer_draw(w, 3) && fit_by(w, own, by);
+  if (second) drawn.by = 1 + by;
+  if (second && own->output)
+    drawn.positions = (int)(extent * shape->shape[by]) + writer_draw(w, 20);
+  if (fit_index(stored, shape, &drawn)) *index = drawn;
+}
+
 /* Where the first axis is t as it is. */
 static void draw_index(writer *w, const llrt_expr *expr, const llrt_tensor *shape, int i) {
   const expr_tensor *own = &expr->tensor[i];
   trial_index *index = &w->out->trial.tensor[i].index;
+  if (w->more && writer_draw(w, 2)) {
+    draw_rare_index(w, expr, shape, i);
+    return;
+  }
   bool plain = !own->leading && own->n_dims > 0 && own->dim[0].n == 1 && !own->dim[0].reversed &&
                strcmp(expr->axis[own->dim[0].axis[0]].name, "t") == 0;
   if (writer_draw(w, 7) || !plain) return;
   int64_t extent = shape->shape[0];
   index->axis = 0;
   index->positions = (int)(own->output ? extent + writer_draw(w, 20) : 1 + writer_draw(w, 40));
+  if (w->more && !fit_index(w->out->storage[i], shape, index)) index->positions = 0;
   index->out_of_range = writer_draw(w, own->output ? 2 : 4);
   if (own->output && index->out_of_range) index->out_of_range = LLRT_RANGE_REPORT;
   bool counted_once = !w->form->others[0] && w->out->trial.extent[1] < FIT_LONG;
@@ -112,7 +183,7 @@ static void draw_index(writer *w, const llrt_expr *expr, const llrt_tensor *shap
     index->out_of_range = LLRT_RANGE_SKIP;
   bool stored = w->out->trial.tensor[i].storage != NULL;
   if (!w->all || shape->rank < 2 || stored || writer_draw(w, 3)) return;
-  if (w->fits && !fit_by_second(w, own)) return;
+  if (w->fits && !fit_by(w, own, 1)) return;
   index->by = 2; /* values for each position of the second axis, too */
   if (own->output) index->positions = (int)(extent * shape->shape[1]) + writer_draw(w, 20);
 }
@@ -130,6 +201,7 @@ static void draw_in_place(writer *w, const llrt_expr *expr) {
   if (fit_is_of_others(w, from->name)) return;
   if (w->fits && llrt_dtype_bits(t->tensor[i].type) < 8) return;
   t->tensor[out] = t->tensor[i];
+  t->rare[out] = t->rare[i];
   t->in_place = 1 + i;
 }
 
@@ -151,6 +223,7 @@ static void draw_tensors(writer *w, const llrt_expr *expr) {
       t->tensor[i].type = LLRT_F32;
     draw_storage(w, expr, &shape, i);
     draw_index(w, expr, &shape, i);
+    if (w->more) t->rare[i].wide = writer_draw(w, 6) == 0;
   }
   if (w->all) {
     if (expr->n_inputs > 0) draw_in_place(w, expr);
@@ -165,6 +238,25 @@ static void draw_tensors(writer *w, const llrt_expr *expr) {
     t->tensor[expr->n_inputs] = t->tensor[0];
     t->in_place = 1;
   }
+}
+
+/* Of any axis that all tensors take as it is and nothing joins. */
+static void draw_rare_count(writer *w, const llrt_expr *expr) {
+  trial *t = &w->out->trial;
+  int axis = writer_draw(w, expr->n_axes);
+  bool plain = !expr->axis[axis].extent && fit_count(w, expr);
+  for (int i = 0; i < expr->n_nodes; i++)
+    plain &= !(expr->node[i].reduced >> axis & 1) &&
+             !(expr_row_of(expr->node[i].op)->family == EXPR_MOVE && expr->node[i].slot == axis);
+  for (int i = 0; i < expr->n_tensors; i++)
+    for (int d = 0; d < expr->tensor[i].n_dims; d++) {
+      const expr_dim *dim = &expr->tensor[i].dim[d];
+      for (int j = 0; j < dim->n; j++)
+        plain &= dim->axis[j] != axis || (dim->n == 1 && !dim->reversed);
+    }
+  if (writer_draw(w, 8) || !plain) return;
+  t->counted = 1 + axis;
+  t->count = writer_draw(w, (int)t->extent[axis] + 2);
 }
 
 /* Of t, where the signature has it first. */
@@ -188,12 +280,21 @@ static void draw_empty_axes(writer *w, const llrt_expr *expr) {
   }
 }
 
+/* How it is called, and with which numbers. */
+static void draw_call(writer *w) {
+  static const double numbers[] = {2, 3, 5, 2, 3, 0, -1, -7, 100, 0.3, -0.0, 12345};
+  trial *t = &w->out->trial;
+  t->way = (trial_way)(writer_draw(w, 2) ? TRIAL_AT_ONCE : writer_draw(w, TRIAL_WAYS));
+  for (int i = 0; i < 3; i++) t->scalar[i] = ONE_OF(w, numbers);
+}
+
 void expression_draw_seed(uint64_t seed, expression_draw *out) {
   writer w = {.state = seed * 0x9E3779B97F4A7C15u + 1,
               .out = out,
               .all = seed >= FIRST_WITH_ALL,
               .fits = seed >= FIRST_THAT_FITS,
-              .empties = seed >= FIRST_WITH_EMPTY};
+              .empties = seed >= FIRST_WITH_EMPTY,
+              .more = seed >= FIRST_WITH_MORE};
   llrt_expr *expr;
   *out = (expression_draw){.trial = {.seed = seed, .scalar = {2, 3, 5}}};
   trial *t = &out->trial;
@@ -217,6 +318,8 @@ void expression_draw_seed(uint64_t seed, expression_draw *out) {
   t->special = writer_draw(&w, 4) == 0;
   t->offset = writer_draw(&w, 3) == 0 ? writer_draw(&w, 8) : 0;
   draw_tensors(&w, expr);
-  draw_count(&w, expr);
+  if (w.more) draw_rare_count(&w, expr);
+  else draw_count(&w, expr);
+  if (w.more) draw_call(&w);
   llrt_expr_destroy(&expr);
 }

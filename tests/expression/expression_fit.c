@@ -92,8 +92,22 @@ bool fit_storage(const writer *w, const llrt_expr *expr, int i, const llrt_tenso
   return fits && !(down && llrt_dtype_bits(type) < 8);
 }
 
-bool fit_by_second(const writer *w, const expr_tensor *own) {
-  return own->n_dims > 1 && own->dim[1].n == 1 && !own->dim[1].reversed &&
+bool fit_index(const char *text, const llrt_tensor *shape, const trial_index *index) {
+  llrt_storage storage;
+  llrt_storage_binding bound;
+  int64_t pool[LLRT_MAX_RANK];
+  if (!*text) return true;
+  if (strchr(text, '@') && index->axis != 0)
+    return false; /* a pitch has room for the shape alone */
+  memcpy(pool, shape->shape, sizeof pool);
+  pool[index->axis] = index->positions;
+  return llrt_storage_parse(text, shape->rank, pool, &storage) == LLRT_OK &&
+         llrt_storage_bind(&storage, shape->rank, pool, NULL, &bound) == LLRT_OK &&
+         counted_inside(&storage, index->axis) == 1;
+}
+
+bool fit_by(const writer *w, const expr_tensor *own, int by) {
+  return own->n_dims > by && own->dim[by].n == 1 && !own->dim[by].reversed &&
          !fit_is_moved(strchr(w->out->text, '{'), own->name);
 }
 

@@ -25,8 +25,11 @@ bool fit_may_be_long(const writer *w);
 bool fit_storage(const writer *w, const llrt_expr *expr, int i, const llrt_tensor *shape,
                  const char *storage);
 
-/* Whether an index of the tensor may have values along its second axis, too. */
-bool fit_by_second(const writer *w, const expr_tensor *own);
+/* Whether a tensor of that shape and storage (empty: any) may have the index. */
+bool fit_index(const char *storage, const llrt_tensor *shape, const trial_index *index);
+
+/* Whether an index of the tensor may have values along axis `by` of it, too. */
+bool fit_by(const writer *w, const expr_tensor *own, int by);
 
 /* Whether the count of the first axis may be in device memory. */
 bool fit_count(const writer *w, const llrt_expr *expr);

@@ -286,11 +286,14 @@ static const char *drawn_axes(writer *w) {
 
 static void leaf(writer *w) {
   static const char *const numbers[] = {"2", "0.5", "-3", "1.25"};
+  static const char *const rare[] = {"0",    "1",     "1e30", "1e-30", "-0.0",  "0x1F",
+                                     "7e-9", "65504", "1e38", "448",   "1e-45", "16777217"};
   const char *const *leaves = w->others ? w->form->others : w->form->leaves;
   int n = count_of(leaves, 10), names = w->others ? 0 : w->names;
   int i = writer_draw(w, n + names + 2);
   if (i < n) add(w, leaves[i]);
   else if (i < n + names) add(w, w->name[i - n]);
+  else if (i == n + names && w->more && writer_draw(w, 3) == 0) add(w, ONE_OF(w, rare));
   else if (i == n + names) add(w, ONE_OF(w, numbers));
   else add(w, w->form->positions[writer_draw(w, count_of(w->form->positions, 3))]);
 }
@@ -305,9 +308,29 @@ static void choice(writer *w, void (*value)(writer *)) {
   add(w, ")");
 }
 
+/* Functions that there are of f64, and its bits. */
+static void wide_real_value(writer *w) {
+  static const char *const functions[] = {"sqrt", "rsqrt", "rcp", "floor", "ceil", "round"};
+  if (writer_draw(w, 3) == 0) {
+    add(w, "f32(bitcast(bitcast(f64(");
+    real_value(w);
+    add(w, "), i64) ^ 1, f64))");
+    return;
+  }
+  add(w, "f32(");
+  add(w, ONE_OF(w, functions));
+  add(w, "(f64(");
+  real_value(w);
+  add(w, writer_draw(w, 2) ? ") + 0.25))" : ")))");
+}
+
 /* What earlier seeds do not draw. */
 static void rare_real_value(writer *w) {
   static const char *const casts[] = {"e4m3fnuz", "e5m2fnuz", "f16", "e2m1", "f32"};
+  if (w->more && writer_draw(w, 6) == 0) {
+    wide_real_value(w);
+    return;
+  }
   switch (writer_draw(w, 8)) {
   case 0:
   case 1:
@@ -370,6 +393,13 @@ static void real_value(writer *w) {
 
 static void rare_whole_value(writer *w) {
   static const char *const casts[] = {"u4", "u16", "i32", "i64"};
+  static const char *const more_casts[] = {"u32", "i64", "i32", "u16"};
+  static const char *const numbers[] = {"0", "1", "7", "0xFF", "1000000007", "(-5)", "2147483647"};
+  if (w->more && writer_draw(w, 4) == 0) {
+    if (writer_draw(w, 2)) add(w, ONE_OF(w, numbers));
+    else call(w, ONE_OF(w, more_casts), whole_value, 1, "");
+    return;
+  }
   switch (writer_draw(w, 6)) {
   case 0: call(w, "~", whole_value, 1, ""); break;
   case 1: call(w, "-", whole_value, 1, ""); break;
@@ -383,6 +413,7 @@ static void rare_whole_value(writer *w) {
 static void whole_value(writer *w) {
   static const char *const signs[] = {" + ", " - ", " * ", " // ", " % ", " & ", " | ", " ^ "};
   static const char *const shifts[] = {" << 2", " >> 1", " << 1", " >> 3"};
+  static const char *const more_shifts[] = {" << 31", " >> 40", " >> 31", " << 33", " << -1"};
   static const char *const casts[] = {"i8", "u8", "i16", "i4"};
   if (--w->left <= 0) {
     add(w, w->form->positions[writer_draw(w, count_of(w->form->positions, 3))]);
@@ -400,7 +431,8 @@ static void whole_value(writer *w) {
   case 4:
     add(w, "(");
     whole_value(w);
-    add(w, ONE_OF(w, shifts));
+    if (w->more && writer_draw(w, 3) == 0) add(w, ONE_OF(w, more_shifts));
+    else add(w, ONE_OF(w, shifts));
     add(w, ")");
     break;
   default: choice(w, whole_value); break;
@@ -466,6 +498,14 @@ static void own_value(writer *w) {
   add(w, ")");
 }
 
+/* One more output of the axes that the first one has. */
+static void write_beside(writer *w) {
+  w->left = 1 + writer_draw(w, 10);
+  w->others = false;
+  add(w, "; v = ");
+  own_value(w);
+}
+
 /* The second output: what lacks the axes that are joined, or has others. */
 static void write_row(writer *w) {
   w->left = 1 + writer_draw(w, 8);
@@ -495,11 +535,18 @@ void writer_write(writer *w) {
     add(w, w->form->row);
     add(w, writer_draw(w, 3) ? ": f32" : w->all ? ONE_OF(w, all_types) : ONE_OF(w, types));
   }
+  bool beside = w->more && writer_draw(w, 5) == 0;
+  if (beside) {
+    add(w, ", v");
+    add(w, strchr(w->form->output, '['));
+    add(w, ONE_OF(w, all_types));
+  }
   add(w, ") { ");
   if (w->all) write_names(w);
   add(w, "y = ");
   own_value(w);
   if (w->all && !w->form->others[0]) w->name[w->names++] = "y";
   if (row) write_row(w);
+  if (beside) write_beside(w);
   add(w, " }");
 }

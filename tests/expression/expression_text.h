@@ -23,6 +23,7 @@ typedef struct writer {
   bool all;         /* whatever the language has; else what the first seeds draw */
   bool fits;        /* without what is refused by design (expression_fit.h) */
   bool empties;     /* some axes have no position, or one */
+  bool more;        /* what few use, too */
   bool others;      /* of the form is what is written */
   const char *name[4];
   int names; /* of statements so far */

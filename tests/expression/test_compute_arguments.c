@@ -44,6 +44,9 @@ static void number_twice(call *c) { c->arg[c->n++] = c->arg[4]; }
 static void tensor_for_number(call *c) { c->arg[4].tensor = &c->tensor[1]; }
 static void number_for_tensor(call *c) { c->arg[1].tensor = NULL; }
 static void wide_integer(call *c) { c->arg[5].integer = 1ll << 40; }
+static void part_of_integer(call *c) { c->arg[5].number = 1.5, c->arg[5].integer = 1; }
+static void number_for_integer(call *c) { c->arg[5].number = 2; }
+static void same_number(call *c) { c->arg[5].number = 2, c->arg[5].integer = 2; }
 static void reserved(call *c) { c->arg[2].reserved[1] = 1; }
 static void rank(call *c) { c->tensor[1].rank = 2; }
 static void extent(call *c) { c->tensor[1].shape[0] = 4; }
@@ -73,6 +76,9 @@ Test(compute_arguments, refused) {
       {tensor_for_number, "c is a number, and a tensor is given"},
       {number_for_tensor, "w is a tensor, and none is given"},
       {wide_integer, "k is an i32, and 1099511627776 is none"},
+      {part_of_integer, "k is an i32, its number is 1.5 and its integer 1"},
+      {number_for_integer, "k is an i32, its number is 2 and its integer 0"},
+      {same_number, NULL},
       {reserved, "y: a reserved field is not 0"},
       {rank, "w has rank 2, in the expression 1"},
       {extent, "w has 4 positions along n, others 3"},
@@ -106,6 +112,47 @@ Test(compute_arguments, refused) {
     cr_expect_eq(memcmp(&c, &before, sizeof c), 0, "%zu: something is written", i);
   }
   llrt_expr_destroy(&expr);
+}
+
+/* Texts that parse, of which types or extents are wrong: line and column, or the argument. */
+Test(compute_arguments, texts) {
+  static const struct {
+    const char *text, *message;
+  } rows[] = {
+      {"(x[n]) -> (y[n]) { y = x << 1 }", "1:26: an operation on bits, of a real"},
+      {"(x[n]) -> (y[n]) {\n y = bitcast(x, f64) }", "2:6: bitcast is between"},
+      {"(x[n]) -> (y[n]) { y = bitcast(f16(x), i16) }", "1:24: bitcast is between"},
+      {"(x[n]) -> (y[n]) { y = exp(f64(x)) }", "1:24: exp of f64"},
+      {"(x[n]) -> (y[n]) { y = i32(x) + 4294967296 }", "1:31: an integer beyond 32 bits"},
+      {"(x[n]) -> (y[n]) { y = u64(x) }", "1:24: there is no cast"},
+      {"(x[n]) -> (y[n]) { y = where(x, x, 1) }", "1:24: where: the condition is a number"},
+      {"(x[n:9223372036854775807]) -> (y[n]) { y = x }", "others 9223372036854775807"},
+      {"(x[(a:4294967296 b:4294967296)]) -> (y[(a b)]) { y = x }", "x has 4 positions along a"},
+      {"(x[(a:9223372036854775807 b:3 c)]) -> (y[(a b c)]) { y = x }", "do not divide"},
+      {"(x[(a b)]) -> (y[(a b)]) { y = x }", "no tensor tells their own extents"},
+      {"(x[(a b:3)]) -> (y[(a b)]) { y = x }", "x has 4 positions along an axis that 3 do not"},
+      {"(x[n]) -> (y[n:4611686018427387904]) { y = x }", "others 4611686018427387904"},
+      {"(x[1]) -> (y[n]) { y = x + n }", "x has 4 positions where the expression has 1"},
+      {"(x[... n]) -> (y[n]) { y = sum(x, n) }", "1:24: y has no axis ...: reduce that first"},
+  };
+  float x[4] = {1, 2, 3, 4}, y[4] = {5, 6, 7, 8}, before[4];
+  llrt_tensor in = {
+      .data = x, .dtype = LLRT_F32, .rank = 1, .shape = {4}, .device = trial_device("host")};
+  llrt_tensor out = in;
+  const llrt_arg args[] = {{.name = "x", .tensor = &in}, {.name = "y", .tensor = &out}};
+  out.data = y;
+  memcpy(before, y, sizeof y);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    llrt_expr *expr;
+    llrt_status status = llrt_expr_parse(rows[i].text, &expr);
+    if (status == LLRT_OK) status = llrt_compute_into(expr, args, 2, NULL, NULL);
+    cr_expect(status == LLRT_INVALID_ARGUMENT || status == LLRT_UNSUPPORTED, "%s: %d", rows[i].text,
+              status);
+    cr_expect(strstr(llrt_last_error(), rows[i].message), "%s: %s", rows[i].text,
+              llrt_last_error());
+    llrt_expr_destroy(&expr);
+  }
+  cr_expect_eq(memcmp(y, before, sizeof y), 0, "something is written");
 }
 
 /* Signatures with one name too many: line and column of it. */

@@ -53,6 +53,8 @@ static const struct {
     {"hip-emu:gfx942", 8911312},   /* fma rounded to f16: v_fma_mixlo leaves the upper half */
     {"cuda-emu:sm_90a", 25102440}, /* a walk that reads kept turns alone leaves out what is not */
     {"cuda-emu:sm_90a", 25104026}, /* an output in place of what another part takes: not drawn */
+    {"host", 30000029},            /* a run-time stride of an axis of one position */
+    {"host", 30000141}, /* one position of an axis that a tensor lacks, which is promised */
     /* the reference: */
     {"cuda-emu:sm_80", 500222},  /* abs(-0) */
     {"cuda-emu:sm_90a", 314715}, /* and its reciprocal */

@@ -58,9 +58,16 @@ static void print_reasons(reasons *all) {
 
 /* What is not told by the text. */
 static void print_tensors(const trial *t) {
+  printf("  way %d", (int)t->way);
+  if (t->in_place) printf(", in place of tensor %d", t->in_place - 1);
+  if (t->counted) printf(", %d of axis %d count", t->count, t->counted - 1);
+  if (t->offset) printf(", off by %d", t->offset);
+  printf("\n");
   for (int i = 0; i < LLRT_EXPR_MAX_TENSORS; i++) {
     const trial_tensor *own = &t->tensor[i];
     if (own->storage) printf("  tensor %d: %s\n", i, own->storage);
+    if (t->rare[i].strided) printf("  tensor %d: strided\n", i);
+    if (t->rare[i].wide) printf("  tensor %d: any numbers\n", i);
     if (own->index.positions)
       printf("  tensor %d: an index of %d positions along axis %d\n", i, own->index.positions,
              own->index.axis);

@@ -47,6 +47,8 @@ static bool is_narrow_use(const expr_program *program, const program_node *node,
   case EXPR_WHERE: return narrow && k > 0;
   case EXPR_DIVIDE: return narrow && (k == 0 || holds_one(program, node->arg[1]));
   case EXPR_SUM:
+    if (holds_one(program, (int)(node - program->node))) return true;
+    return narrow && program_makes_positive(program, node->arg[0]);
   case EXPR_MEAN: return narrow && program_makes_positive(program, node->arg[0]);
   default: return false;
   }

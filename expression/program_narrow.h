@@ -10,7 +10,9 @@
 
 /* narrow[i]: node i is an f32, and an error of it, small beside it, is as small beside all that is
  * rounded to a float of 16 bits or fewer, and reaches nothing else: on the way are products,
- * quotients, signs, choices, extremes, sums of what is not negative. */
+ * quotients, signs, choices, extremes, sums of what is not negative. Or it is exp(x - max(x)) that
+ * reaches sums of it along the same axes alone, whatever becomes of these: they are at least 1, and
+ * what |x - max(x)| times 2^-24 of each power comes to is below 2^-20 of a sum of 2^20 powers. */
 void program_find_narrow(const expr_program *program, bool narrow[PROGRAM_MAX_NODES]);
 
 /* Whether node `at` is a quotient whose dividend errs so by itself, a function of `narrow` or a

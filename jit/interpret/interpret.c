@@ -32,6 +32,7 @@ static void interpreter_fini(interpreter *in) {
   free(in->shared);
   free(in->written);
   free(in->copier);
+  free(in->reader);
   free(in->group);
   free(in->reading);
   free(in->read);
@@ -71,6 +72,7 @@ static llrt_status interpreter_init(interpreter *in) {
   failed |= !(in->shared = calloc(places, sizeof(uint64_t)));
   failed |= !(in->written = calloc(places, sizeof(int)));
   failed |= !(in->copier = calloc(places, sizeof(int)));
+  failed |= !(in->reader = calloc(places, sizeof(int)));
   failed |= !(in->read = calloc(places, sizeof(int)));
   failed |= !(in->far = calloc(places, sizeof(int)));
   failed |= !(in->group = calloc(places, sizeof(int)));
@@ -149,6 +151,7 @@ static void reach_of_iteration(const interpreter *in, const plan_step *step, boo
 static bool is_interior(const interpreter *in, const plan_step *step) {
   bool interior, beyond;
   if (step->in_ring) return in->turn - in->begin < in->kernel->buffer[step->in_ring - 1].slots;
+  if (step->holds) return true; /* which is never wrong */
   if (step->by_values)
     return plan_values_follow(in->kernel, &in->kernel->index[step->by_values - 1], step->vector,
                               in->grid, in->upper, in->args);
@@ -367,6 +370,7 @@ static llrt_status run_block(interpreter *in) {
   size_t size = (in->shared_size << kernel->cluster_bits) * sizeof(int);
   memset(in->written, 0, size);
   memset(in->read, 0, size);
+  memset(in->reader, 0, size);
   memset(in->far, 0, size);
   memset(in->group, 0, size);
   memset(in->reading, 0, size);

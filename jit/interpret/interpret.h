@@ -35,6 +35,7 @@ struct interpreter {
   size_t shared_size;               /* of one block */
   int staged;                       /* phase in which a panel of values was, 0: none */
   int *written, *read, phase; /* phase of the last write and read, counted by barriers from 1 */
+  int *reader;                /* the only thread that read it in that phase; 0: several have */
   int *copier;                /* the thread that copied it, counted from 1; 0: none did */
   int *far;                   /* phase of the last read by another block of the cluster */
   int met;                    /* the phase that a barrier of all blocks of the cluster began */

@@ -485,6 +485,10 @@ llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, 
                         (unsigned long long)offset);
     } else {
       in->value[value][at] = in->shared[offset];
+      in->reader[offset] =
+          in->read[offset] < in->phase || in->reader[offset] == copier_of(kernel, value, at)
+              ? copier_of(kernel, value, at)
+              : 0;
       in->read[offset] = in->phase;
       if (block != own) in->far[offset] = in->phase;
     }
@@ -529,7 +533,8 @@ llrt_status interpret_copy(interpreter *in, const plan_step *step) {
   LLRT_TRY(llrt_layout_right_inverse(&buffer->layout, &offset_of));
   for (int64_t at = 0; at < interpreter_size(kernel, step->in); at++) {
     element_place place;
-    uint64_t element = 0, tile = interpreter_kernel_tile(in, step->in, at);
+    uint64_t element = step->fills ? kernel->fill : 0;
+    uint64_t tile = interpreter_kernel_tile(in, step->in, at);
     if (step->box && plan_padding_has(&padding, tile)) continue;
     LLRT_TRY(place_element(in, step, tile, &place));
     if (place.array) move_element(&place, buffer->bits, &element, true);
@@ -538,13 +543,14 @@ llrt_status interpret_copy(interpreter *in, const plan_step *step) {
     offset = offset * buffer->bits / 4 + interpreter_slot(in, buffer) +
              (uint64_t)(at / per_block) * in->shared_size;
     LLRT_TRY(check_unread(in, offset));
-    if (in->read[offset] >= in->phase)
+    int copier = first_copier_of(in, step->in, at, per_block);
+    if (in->read[offset] >= in->phase && in->reader[offset] != copier)
       return llrt_error(LLRT_INTERNAL,
                         "shared offset %llu is copied to without a barrier after its read",
                         (unsigned long long)offset);
     in->shared[offset] = element;
     in->group[offset] = in->groups + 1;
-    in->copier[offset] = first_copier_of(in, step->in, at, per_block);
+    in->copier[offset] = copier;
   }
   return LLRT_OK;
 }

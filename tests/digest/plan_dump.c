@@ -257,6 +257,7 @@ static void put_step(llrt_text *out, const plan_step *x) {
   NUMBER(staged) NUMBER(streaming) NUMBER(elements) NUMBER(rows) NUMBER(pitch) NUMBER(reach)
   NUMBER(iterations)
   NUMBER(repetition) NUMBER(turns) NUMBER(body) NUMBER(otherwise) NUMBER(in_ring) NUMBER(by_values)
+  NUMBER(holds) NUMBER(fills)
   NUMBER(following) NUMBER(ahead)
   NAMED("apart", ignored_bounds)
   NUMBER(predicated)

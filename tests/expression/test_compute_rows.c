@@ -157,3 +157,33 @@ Test(rows, kept_in_part) {
               .tensor = {{.type = LLRT_BF16}, {.type = LLRT_BF16}},
               .offset = 1});
 }
+
+#define LOSS(place) \
+  "(x[t n]) -> (l[t]: f32) { m = max(x, n); l = m + log(sum(exp(x - m), n)) - sum(where(" place \
+  ", x, 0), n) }"
+
+/* Sums of which one position counts, in walked rows: the first and the last, one that the row
+ * lacks, and one in the part of the last turn that the row has not. */
+Test(rows, one_position) {
+  static const char *const devices[] = {"cuda-emu:sm_90a", "cuda-emu:sm_80", "hip-emu:gfx942"};
+  static const struct {
+    const char *text;
+    int64_t length;
+    llrt_dtype type;
+  } cases[] = {
+      {LOSS("n == t * 9362"), 65536, LLRT_BF16},
+      {LOSS("t * 9999 - 1 == n"), 70000, LLRT_BF16},
+      {LOSS("n == t * 10017"), 70120, LLRT_F16},
+      {LOSS("n == t * 9527"), 66690, LLRT_F32},
+      {"(x[t n]) -> (s[t]: f32) { s = sum(where(n == 66000 - t * 9000, x * x + 1, 0), n) }", 66696,
+       LLRT_BF16},
+      {"(x[t n], w[n]) -> (s[t]: f32, a[t]: f32) "
+       "{ s = sum(where(n == 66000 - t * 9000, exp(x) * w, 0), n); a = sum(x * w, n) }",
+       66696, LLRT_BF16},
+  };
+  for (size_t d = 0; d < sizeof devices / sizeof *devices; d++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+      run_on(devices[d], (trial){.text = cases[i].text,
+                                 .extent = {8, cases[i].length},
+                                 .tensor = {{.type = cases[i].type}, {.type = cases[i].type}}});
+}

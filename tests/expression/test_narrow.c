@@ -36,7 +36,10 @@ static const fact facts[] = {
     {"(x[t n]) -> (y[t n]: bf16) { e = exp(x); y = e / sum(e, n) }", false, false},
     /* the sum along n of what the maximum along both leaves may be small */
     {"(x[t n]) -> (y[t n]: bf16) { e = exp(x - max(x, (t, n))); y = e / sum(e, n) }", false, false},
-    {"(x[t n]) -> (y[t n]: bf16) { z = x - max(x, n); y = z - log(sum(exp(z), n)) }", false, false},
+    {"(x[t n]) -> (y[t n]: bf16) { z = x - max(x, n); y = z - log(sum(exp(z), n)) }", true, false},
+    {"(x[t n]) -> (y[t]: f32) { y = sum(exp(x - max(x, n)), n) }", true, false},
+    {"(x[t n]) -> (y[t]: f32) { y = sum(exp(x - max(x, (t, n))), n) }", false, false},
+    {"(x[t n]) -> (y[t]: f32) { y = mean(exp(x - max(x, n)), n) }", false, false},
 };
 
 static bool is_function(int op) {

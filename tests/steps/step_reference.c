@@ -417,6 +417,7 @@ static bool begin_to_follow(const step_state *s, const plan_step *step) {
 
 /* Whether every bound holds for all that the block's digits may be, by their upper parts. */
 static bool is_interior(const step_state *s, const plan_step *step) {
+  if (step->holds) return true; /* which is never wrong */
   if (step->by_values && step->vector == 0) return begin_to_follow(s, step);
   if (step->by_values) return all_follow(s, step);
   for (int b = 0; b < s->kernel->n_bounds; b++) {

@@ -4,10 +4,23 @@
 #include "jit/emit/core/builder.h"
 #include "jit/emit/place/address.h"
 #include "jit/emit/place/index.h"
+#include "jit/emit/place/place.h"
+#include "jit/emit/value/emit_value.h"
 
 #include "jit/plan/facts/value.h"
 
 #include <string.h>
+
+/* Whether some thread of the warp may have the position. All lanes go one way. */
+static LLVMValueRef may_hold(emitter *e, const plan_step *step) {
+  LLVMBuilderRef b = e->builder;
+  LLVMValueRef first = emit_resize(e, emit_register(e, step->in, 0), e->i32),
+               place = emit_resize(e, emit_register(e, step->second, 0), e->i32);
+  LLVMValueRef others = emit_i32(e, (int64_t)(int32_t)~(uint32_t)step->number.value);
+  LLVMValueRef away = LLVMBuildAnd(b, LLVMBuildSub(b, place, first, ""), others, "");
+  LLVMValueRef none = LLVMBuildICmp(b, LLVMIntNE, away, emit_i32(e, 0), "");
+  return LLVMBuildNot(b, e->ops->all_lanes(e, none), "");
+}
 
 /* i1; bounds may all be apart. Of a turn: whether a ring has it. */
 static LLVMValueRef interior_of(emitter *e, const plan_step *step) {
@@ -16,6 +29,7 @@ static LLVMValueRef interior_of(emitter *e, const plan_step *step) {
     int slots = e->kernel->buffer[step->in_ring - 1].slots;
     return emit_less(e, emit_turn_number(e), emit_i32(e, slots));
   }
+  if (step->holds) return may_hold(e, step);
   if (step->by_values)
     return emit_values_follow(e, &e->kernel->index[step->by_values - 1], step->vector);
   if (step->looped) {
@@ -62,10 +76,15 @@ void emit_if_interior(emitter *e, int at) {
   }
   LLVMBuildCondBr(e->builder, interior_of(e, step), inside, edge);
   LLVMPositionBuilderAtEnd(e->builder, inside);
-  e->interior = !step->in_ring;
-  e->interior_but = step->ignored_bounds; /* of values: bounds along other axes */
+  bool interior = e->interior;
+  uint32_t interior_but = e->interior_but;
+  if (!step->holds) {
+    e->interior = !step->in_ring;
+    e->interior_but = step->ignored_bounds; /* of values: bounds along other axes */
+  }
   emit_steps(e, at + 1, step->body);
-  e->interior = false;
+  e->interior = step->holds && interior;
+  if (step->holds) e->interior_but = interior_but;
   if (step->joins) memcpy(first, e->value[step->out], sizeof first);
   LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(e->builder)};
   LLVMBuildBr(e->builder, done);

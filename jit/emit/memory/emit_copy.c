@@ -62,6 +62,15 @@ LLVMValueRef emit_pieces_before(emitter *e, const plan_step *step) {
                       emit_i32(e, EMIT_LINE_PIECES - 1), "");
 }
 
+/* The kernel's fill comes where nothing is copied: it is stored before copies that begin under a
+ * condition, which does not part lanes. */
+static void store_fill(emitter *e, LLVMValueRef pointer, int bytes, int bits) {
+  LLVMTypeRef type = LLVMVectorType(e->i32, (unsigned)bytes / 4);
+  uint64_t pattern = 0;
+  for (int at = 0; at < 32; at += bits) pattern |= e->kernel->fill << at;
+  LLVMSetAlignment(LLVMBuildStore(e->builder, emit_splat(type, pattern), pointer), (unsigned)bytes);
+}
+
 void emit_copy_step(emitter *e, const plan_step *step) {
   const plan_value *value = &e->kernel->value[step->in];
   const uint64_t *registers = plan_value_columns(value, PLAN_REGISTER);
@@ -87,7 +96,13 @@ void emit_copy_step(emitter *e, const plan_step *step) {
     if (step->lines && plan_padding_has(&padding, tile)) continue; /* of which no product reads */
     LLVMValueRef pointer = emit_buffer_pointer(e, &to, f2_apply(registers, index));
     LLVMValueRef present = emit_copied(e, &from, tile, step->masked);
-    e->ops->copy(e, pointer, emit_pointer(e, &from, tile), bytes, present, first);
+    LLVMValueRef own = first;
+    if (present && step->fills) {
+      store_fill(e, pointer, bytes, value->bits);
+      own = emit_and(e, first, present);
+      present = NULL;
+    }
+    e->ops->copy(e, pointer, emit_pointer(e, &from, tile), bytes, present, own);
   }
   emit_close_guard(e, next);
 }

@@ -265,6 +265,9 @@ static void print_control(const plan_kernel *kernel, const plan_step *step, llrt
     if (step->in_ring)
       llrt_text_add(text,
                     "if the turn is one of the first %d:", kernel->buffer[step->in_ring - 1].slots);
+    else if (step->holds)
+      llrt_text_add(text, "if position v%d may be v%d or differ in bits 0x%llx:", step->second,
+                    step->in, (unsigned long long)step->number.value);
     else if (step->by_values && step->vector == 0)
       llrt_text_add(text, "if the first two values of i%d follow each other:", step->by_values - 1);
     else if (step->by_values)

@@ -271,6 +271,19 @@ static llrt_status check_by_values(const plan_kernel *kernel, int at) {
   return LLRT_OK;
 }
 
+/* A position of a thread, and the one that is asked for. */
+static llrt_status check_holds(const plan_kernel *kernel, int at) {
+  const plan_step *step = &kernel->step[at];
+  if (!step->holds) return LLRT_OK;
+  CHECK(!kernel->target.simd_lanes && !step->looped && !step->in_ring && !step->by_values,
+        "step %d: no position to ask about", at);
+  CHECK(step->second < kernel->n_values &&
+            plan_value_bits(&kernel->value[step->in], PLAN_REGISTER) == 0 &&
+            plan_value_bits(&kernel->value[step->second], PLAN_REGISTER) == 0,
+        "step %d: more than a position of a thread", at);
+  return LLRT_OK;
+}
+
 static llrt_status check_step(const plan_kernel *kernel, int at) {
   const plan_step *step = &kernel->step[at];
   const plan_step_row *row = plan_step_row_of(step->kind);
@@ -291,7 +304,10 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     CHECK(step->index < kernel->n_indices, "step %d: index %d", at, step->index);
     return LLRT_OK;
   case PLAN_IF_PRESENT: return check_looped(kernel, at);
-  case PLAN_IF_INTERIOR: LLRT_TRY(check_by_values(kernel, at)); return check_looped(kernel, at);
+  case PLAN_IF_INTERIOR:
+    LLRT_TRY(check_by_values(kernel, at));
+    LLRT_TRY(check_holds(kernel, at));
+    return check_looped(kernel, at);
   case PLAN_PREFETCH:
     CHECK(kernel->target.simd_lanes && step->tensor < kernel->n_tensors && kernel->n_indices == 0 &&
               !kernel->flat,

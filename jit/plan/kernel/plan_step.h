@@ -300,10 +300,15 @@ typedef struct plan_step {
                          about bounds: whether those that the block chooses follow each other,
                          2^vector at a time, from multiples of 2^vector on, all in range; vector 0:
                          whether that of the block's second position is the first one's next. GPU */
-  uint8_t following;  /* STORE in the body of such a step: the lowest 2^following positions along
-                         the axis of the tensor's index, whose values follow each other, are those
-                         of an access; 0: none are */
-  uint8_t ahead;      /* WALK: the first so many steps of its body may run a turn early */
+  bool fills;         /* COPY: kernel.fill where there is nothing, instead of 0 */
+  bool holds;        /* IF_INTERIOR on a GPU: not about bounds, but whether position `second` may be
+                        one of a warp's threads': `in` has that of a thread's first register, of
+                        which others differ in bits of `number`. Where it is not, both ways make
+                        the same */
+  uint8_t following; /* STORE in the body of such a step: the lowest 2^following positions along
+                        the axis of the tensor's index, whose values follow each other, are those
+                        of an access; 0: none are */
+  uint8_t ahead;     /* WALK: the first so many steps of its body may run a turn early */
   uint32_t ignored_bounds; /* bit i: IF_INTERIOR does not ask about bound i; LOAD, STORE, masked, do
                               not look at it */
   bool predicated;  /* LOAD, masked: without branches where the target has such loads, so that all

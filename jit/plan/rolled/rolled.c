@@ -204,11 +204,33 @@ static int make_run(const plan_kernel *kernel, int first, int end, int bits, rol
 
 /* ---- all runs ---- */
 
+/* Whether the step is a branch of warps that have a position (plan_step.holds), whose values end
+ * with it. */
+static bool is_of_warps(const plan_step *step) {
+  return step->kind == PLAN_IF_INTERIOR && step->holds;
+}
+
+/* Where the branch ends that step `first` is in, or the kernel. */
+static int end_of_branch(const plan_kernel *kernel, int first) {
+  for (int i = 0; i < first; i++)
+    if (is_of_warps(&kernel->step[i]) && first <= i + kernel->step[i].body)
+      return i + 1 + kernel->step[i].body;
+  return kernel->n_steps;
+}
+
+/* What a run in a branch stores, others lack: behind a branch there are no runs. */
+static bool is_behind_branch(const plan_kernel *kernel, int first) {
+  bool behind = false;
+  for (int i = 0; i < first; i++)
+    behind |= is_of_warps(&kernel->step[i]) && first > i + kernel->step[i].body;
+  return behind;
+}
+
 /* How far steps from `first` on may be one run: to the first that may not be in turns, or that
  * wants what turns join. */
 static int end_of(const plan_kernel *kernel, int first) {
-  int end = first;
-  while (end < kernel->n_steps) {
+  int end = first, last = end_of_branch(kernel, first);
+  while (end < last) {
     const plan_step *step = &kernel->step[end];
     bool waits = false;
     if (!rolled_may_turn(kernel, step)) break;
@@ -326,13 +348,14 @@ static int instructions_of(const plan_kernel *kernel) {
   return sum;
 }
 
-/* Whether all steps are done once, one behind the other: no more than one branch around them. */
+/* Whether all steps are done once, one behind the other, or by some warps: no more than one branch
+ * around them. */
 static bool is_straight(const plan_kernel *kernel) {
   bool straight = true;
   for (int i = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
     bool around = step->kind == PLAN_IF_PRESENT && i + 1 + step->body == kernel->n_steps;
-    straight &= around || !plan_step_row_of(step->kind)->owns;
+    straight &= around || is_of_warps(step) || !plan_step_row_of(step->kind)->owns;
   }
   return straight;
 }
@@ -345,7 +368,8 @@ void rolled_find(const plan_kernel *kernel, rolled *r) {
     return;
   for (int i = 0; i < kernel->n_steps; i++) joins |= kernel->step[i].kind == PLAN_FOLD_LANES;
   if (!joins || instructions_of(kernel) < LEAST_WHOLE) return;
-  for (int first = 0; first < kernel->n_steps && r->n_runs < ROLLED_MOST_RUNS;) {
+  for (int first = 0; first < kernel->n_steps && r->n_runs < ROLLED_MOST_RUNS &&
+                      !is_behind_branch(kernel, first);) {
     int end = end_of(kernel, first);
     bool made = end > first && make_best(kernel, first, end, &r->run[r->n_runs]);
     first = made ? r->run[r->n_runs].end : bits_max(end, first + 1);

@@ -143,7 +143,7 @@ int rolled_weight(const plan_kernel *kernel, const plan_step *step) {
   case EXPR_SIGMOID:
   case EXPR_SILU: return step->narrow ? 4 : 12;
   case EXPR_EXP:
-  case EXPR_EXP2: return step->narrow ? 2 : 6;
+  case EXPR_EXP2: return step->narrow ? 3 : 6;
   case EXPR_SQRT:
   case EXPR_RSQRT:
   case EXPR_FLOOR_DIVIDE:

@@ -10,7 +10,9 @@
  *   rows_reduce.c  joins along axes, in the block
  *   rows_walk.c    joins along rows that are walked
  *   rows_halves.c  extremes of 16-bit floats, two in a word
+ *   rows_one_hot.c sums of which one position counts
  *   rows_keep.c    what of walked rows stays in shared memory from walk to walk
+ *   rows_ring.c    rows of a single walk, whose turns are copied to shared memory ahead
  *   rows_online.c  a walked row's maximum and sum of exponentials in one walk
  *   rows_flip.c    values backwards along an axis that each thread has
  *   rows_scan.c    scans along axes, in the block or from turn to turn
@@ -56,6 +58,8 @@ typedef struct rows {
   int kept[PROGRAM_MAX_NODES];     /* of what walks share: the ring of its turns */
   bool cut[PROGRAM_MAX_NODES];     /* stays in place of the tensors that it is made of */
   bool is_kept[PROGRAM_MAX_NODES]; /* a walk has filled it */
+  int ring, ring_buffer;           /* node whose turns are copied ahead, or ROWS_NONE */
+  bool filled;                     /* rows_fill_ends has done so */
   int carried[PROGRAM_MAX_NODES];  /* of scans in the open walk: what stands before the turn */
   int first[PROGRAM_MAX_NODES];    /* likewise, before the first turn */
   bool narrow[PROGRAM_MAX_NODES];  /* program_find_narrow */
@@ -166,6 +170,20 @@ bool rows_keeps_part(const rows *r, int node);
 /* log2 elements of an access to a ring. */
 int rows_kept_vector(const rows *r, const plan_value *value);
 
+/* The layout of a turn's elements in shared memory, where each thread reads what is its own. */
+llrt_status rows_ring_layout(const rows *r, const plan_value *value, llrt_layout *out);
+/* rows_access.c: the steps that begin to copy a turn's elements of a tensor, which are laid out as
+ * value number `value`, to a buffer; *may: there are such. */
+llrt_status rows_copy_elements(rows *r, int node, int value, int buffer, bool *may);
+
+/* rows_ring.c: gives a ring to the only tensor of rows that one walk reads, where a device copies
+ * to shared memory by itself. */
+llrt_status rows_begin_ring(rows *r);
+/* Before the walk: copies of the first turns. */
+llrt_status rows_fill_ring(rows *r);
+/* In it: the turn's elements as value loaded[ring], and the copies of a later turn. */
+llrt_status rows_load_ring(rows *r, const plan_value *laid_out);
+
 /* rows_slots.c: log2 positions along *axis whose slots, which the output's index chooses, fill a
  * sector of memory where they follow each other; 0: none. */
 int rows_slots(const rows *r, int tensor, int *axis);
@@ -195,6 +213,7 @@ llrt_status rows_replace_beyond(rows *r, int axis, llrt_dtype type, int64_t code
 
 /* Shared with rows_online.c and rows_scan.c. The neutral element of the node's combiner in place of
  * what lies beyond the ends of its axes. */
+bool rows_has_ends(const rows *r, const program_node *node); /* whether there may be any */
 llrt_status rows_leave_out(rows *r, const program_node *node, int *value);
 /* The same elements under another number, as a value of its own tile (reduced: 0), or of the
  * kernel's again. */
@@ -234,6 +253,9 @@ llrt_status rows_folded_layout(rows *r, const program_node *node, plan_value *ou
 /* rows_online.c: of node `max`, a maximum m of x along walked rows, the node that is the sum of
  * exp(x - m), if one walk can make both (GPUs); else ROWS_NONE. */
 int rows_online_sum(const rows *r, int max);
+/* Where that x is a tensor, and the only one that turns load, loads give -infinity beyond the rows'
+ * ends, and nothing has to be left out: its power is 0. */
+void rows_fill_ends(rows *r);
 /* Makes the values of both. */
 llrt_status rows_walk_online(rows *r, int max, int sum);
 
@@ -257,6 +279,19 @@ llrt_status rows_begin_together(rows *r, int leader, rows_together *t);
 llrt_status rows_turn_together(rows *r, rows_together *t);
 /* lead: the leader's value, of which 2^kept elements are left when it is joined. */
 llrt_status rows_end_together(rows *r, reduce_value *lead, int kept, rows_together *t);
+
+/* rows_one_hot.c: steps of a sum of which one position counts, in a branch of the warps that have
+ * it; the others have 0 of its value. */
+typedef struct rows_one_hot {
+  int branch; /* ROWS_NONE: the sum is no such one, and there is no branch */
+  int value[PROGRAM_MAX_NODES], loaded[PROGRAM_MAX_NODES]; /* before it */
+} rows_one_hot;
+llrt_status rows_open_one_hot(rows *r, const program_node *sum, rows_one_hot *o);
+/* joined: what the branch has made last. */
+llrt_status rows_close_one_hot(rows *r, const rows_one_hot *o, const reduce_value *joined);
+/* Whether node number `node` is such a sum of resident rows; its value. */
+bool rows_joins_one_hot(const rows *r, int node);
+llrt_status rows_reduce_one_hot(rows *r, int node, int *out);
 
 /* rows_scan.c: node number `node`, a scan of value `in`, in the block; in a walk its turn. */
 llrt_status rows_scan(rows *r, int node, int in, int *out);

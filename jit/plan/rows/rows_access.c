@@ -187,6 +187,32 @@ static llrt_status access_steps(rows *r, plan_step step, const plan_value *value
   return f.edge ? draft_step(kernel, f.masked) : LLRT_OK;
 }
 
+/* A load as a copy of what it would load. */
+static plan_step copy_of(plan_step load, int value, int buffer) {
+  load.kind = PLAN_COPY;
+  load.in = (uint8_t)value;
+  load.out = 0;
+  load.buffer = (uint8_t)buffer;
+  load.fills = load.masked;
+  return load;
+}
+
+llrt_status rows_copy_elements(rows *r, int number, int value, int buffer, bool *may) {
+  enum { COPY_BITS = 128 };
+  plan_kernel *kernel = r->d.kernel;
+  plan_step step = {.kind = PLAN_LOAD, .tensor = r->program->node[number].slot};
+  access_forms f;
+  LLRT_TRY(find_forms(r, step, &kernel->value[value], &f));
+  int bits = kernel->value[value].bits;
+  *may = !f.whole.overhang && f.whole.misaligned == 0 && bits << f.whole.vector == COPY_BITS &&
+         (!f.edge || (f.masked.vector == f.whole.vector && !f.masked.overhang));
+  if (!*may) return LLRT_OK;
+  if (f.edge && f.inside)
+    LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .body = 1, .otherwise = 1}));
+  if (f.inside) LLRT_TRY(draft_step(kernel, copy_of(f.whole, value, buffer)));
+  return f.edge ? draft_step(kernel, copy_of(f.masked, value, buffer)) : LLRT_OK;
+}
+
 llrt_status rows_load_elements(rows *r, int number, const plan_value *laid_out) {
   const plan_step step = {.kind = PLAN_LOAD,
                           .tensor = r->program->node[number].slot,
@@ -201,6 +227,7 @@ llrt_status rows_fetch(rows *r, int number) {
   if (*value != ROWS_NONE) return LLRT_OK;
   LLRT_TRY(rows_tensor_value(r, node->slot, &loaded));
   if (r->is_kept[number]) return rows_load_kept(r, number, &loaded);
+  if (r->ring == number) return rows_load_ring(r, &loaded);
   LLRT_TRY(draft_value(r->d.kernel, &loaded, value));
   return rows_load_elements(r, number, &loaded);
 }

@@ -121,7 +121,7 @@ int64_t rows_turns(const rows *r) {
 
 /* Elements as threads have them: those of an access, then those of the next lane, so that accesses
  * of a warp lie beside each other. */
-static llrt_status ring_layout(const rows *r, const plan_value *value, llrt_layout *out) {
+llrt_status rows_ring_layout(const rows *r, const plan_value *value, llrt_layout *out) {
   static const plan_dim order[3] = {PLAN_LANE, PLAN_REGISTER, PLAN_WARP};
   const uint64_t *registers = plan_value_columns(value, PLAN_REGISTER);
   int cluster = r->d.kernel->cluster_bits, bits = r->d.tile_bits - cluster, n = 0;
@@ -196,7 +196,7 @@ static llrt_status add_ring(rows *r, int node, int64_t turns, int64_t room) {
                         .offset = (int32_t)begin,
                         .slots = (uint8_t)turns,
                         .bits = value.bits};
-  LLRT_TRY(ring_layout(r, &value, &ring->layout));
+  LLRT_TRY(rows_ring_layout(r, &value, &ring->layout));
   r->kept[node] = kernel->n_buffers++;
   return LLRT_OK;
 }

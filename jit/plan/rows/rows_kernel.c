@@ -192,13 +192,15 @@ static llrt_status load_inputs(rows *r) {
   return LLRT_OK;
 }
 
-/* Reductions of rows in a block, each with the tensors that it wants. */
+/* Reductions of rows in a block, each with the tensors that it wants. Those that few warps make
+ * come last: behind them there are no loops (jit/plan/rolled/rolled.c). */
 static llrt_status reduce_resident(rows *r) {
-  for (int i = 0; i < r->program->n_nodes && r->resident; i++) {
-    if (!r->program->node[i].reduced) continue;
-    LLRT_TRY(rows_fetch_for(r, i));
-    LLRT_TRY(rows_make_node(r, i));
-  }
+  for (int last = 0; last < 2 && r->resident; last++)
+    for (int i = 0; i < r->program->n_nodes; i++) {
+      if (!r->program->node[i].reduced || rows_joins_one_hot(r, i) != last) continue;
+      LLRT_TRY(rows_fetch_for(r, i));
+      LLRT_TRY(rows_make_node(r, i));
+    }
   return LLRT_OK;
 }
 
@@ -277,7 +279,9 @@ static llrt_status make_kernel(rows *r, const op_description *desc, const plan_t
   LLRT_TRY(draft_space(d));
   if (!r->resident) LLRT_TRY(draft_walk_turns(d, r->program->reduced, 1));
   know_turns(r);
+  rows_fill_ends(r);
   LLRT_TRY(rows_begin_keeping(r));
+  LLRT_TRY(rows_begin_ring(r));
   int present = -1;
   LLRT_TRY(open_indices(r, &present));
   LLRT_TRY(resident_steps(r));
@@ -311,6 +315,7 @@ static llrt_status make_rows(rows *r, const op_description *desc, const plan_tar
     r->half = way.half;
     for (int k = 0; k < PROGRAM_MAX_NODES; k++) r->value[k] = r->loaded[k] = r->kept[k] = ROWS_NONE;
     rows_end_scans(r);
+    r->ring = ROWS_NONE;
     program_find_narrow(r->program, r->narrow);
     LLRT_TRY(find_groups(r));
     llrt_status status = make_kernel(r, desc, target, options, kernel, &made);

@@ -88,6 +88,7 @@ static llrt_status make(rows *r, int number) {
   if (node->reduced && !scan && !r->resident) return rows_walk_reduce(r, number, value);
   if (node->reduced && !scan && rows_joins_halves(r, number))
     return rows_reduce_halves(r, number, value);
+  if (rows_joins_one_hot(r, number)) return rows_reduce_one_hot(r, number, value);
   for (int i = 0; i < node->n_args; i++) LLRT_TRY(rows_make_node(r, node->arg[i]));
   if (scan) return rows_scan(r, number, r->value[node->arg[0]], value);
   if (node->reduced) return rows_reduce(r, number, r->value[node->arg[0]], value);
@@ -147,7 +148,7 @@ static int steps_of_rows(const rows *r, int walk) {
 void rows_load_early(rows *r, int walk) {
   plan_kernel *kernel = r->d.kernel;
   int early = steps_of_rows(r, walk);
-  if (!kernel->target.simd_lanes && early <= PLAN_MAX_AHEAD)
+  if (r->ring == ROWS_NONE && !kernel->target.simd_lanes && early <= PLAN_MAX_AHEAD)
     kernel->step[walk].ahead = (uint8_t)early;
 }
 
@@ -165,6 +166,10 @@ static bool is_alone(const plan_kernel *kernel, const plan_step *step) {
   case PLAN_JOIN:
   case PLAN_FOLD:
   case PLAN_CARRY:
+  case PLAN_OPAQUE:
+  case PLAN_AHEAD:
+  case PLAN_COPY:
+  case PLAN_COPIED:
   case PLAN_IF_INTERIOR: return true;
   case PLAN_SHARED_STORE:
   case PLAN_SHARED_LOAD: return kernel->buffer[step->buffer].slots > 0;

@@ -42,6 +42,28 @@ int rows_online_sum(const rows *r, int max) {
   return ROWS_NONE;
 }
 
+/* Whether the row's tensor is the only one that turns load, and nothing else is what loads give
+ * where there is no element. */
+static bool loads_alone(const rows *r, int tensor) {
+  const expr_program *program = r->program;
+  bool alone = r->d.kernel->fill == 0 && !rows_have_scans(program);
+  for (int i = 0; i < program->n_nodes; i++)
+    alone &= program->node[i].op != EXPR_TENSOR || i == tensor || !rows_walks(r, i);
+  for (int t = 0; t < r->d.desc->n_tensors; t++) alone &= r->d.desc->tensors[t].n_indices == 0;
+  return alone;
+}
+
+void rows_fill_ends(rows *r) {
+  for (int i = 0; i < r->program->n_nodes && !r->filled; i++) {
+    if (r->program->node[i].op != EXPR_MAX || rows_online_sum(r, i) == ROWS_NONE) continue;
+    int tensor = r->program->node[i].arg[0];
+    const program_node *node = &r->program->node[tensor];
+    bool real = node->from == LLRT_F32 || node->from == LLRT_BF16 || node->from == LLRT_F16;
+    r->filled = node->op == EXPR_TENSOR && real && loads_alone(r, tensor);
+    if (r->filled) r->d.kernel->fill = combine_identity(LLRT_COMBINE_MAX, (llrt_dtype)node->from);
+  }
+}
+
 /* ---- steps ---- */
 
 /* A value of the folded layout as one of the kernel's tile, and back. */
@@ -116,12 +138,45 @@ static llrt_status folded(const online *o, int combiner, int value, int *number)
   return LLRT_OK;
 }
 
+/* Whether what is joined is a tensor of halves that lie two in a word, of which each thread has
+ * several. */
+static bool has_halves(const online *o) {
+  const rows *r = o->r;
+  int tensor = o->node->arg[0], loaded = r->loaded[tensor];
+  const program_node *node = &r->program->node[tensor];
+  if (node->op != EXPR_TENSOR || loaded == ROWS_NONE || !r->d.kernel->target.half_extremes)
+    return false;
+  const plan_value *value = &r->d.kernel->value[loaded];
+  return (node->from == LLRT_BF16 || node->from == LLRT_F16) && value->word == 1 &&
+         value->bits == 16 && plan_value_bits(value, PLAN_REGISTER) > 1;
+}
+
+/* The largest of a turn's halves, joined two at a time. */
+static llrt_status largest_half(const online *o, int *number) {
+  rows *r = o->r;
+  int tensor = o->node->arg[0];
+  llrt_dtype type = (llrt_dtype)r->program->node[tensor].from;
+  const plan_map map = {
+      .kind = PLAN_MAP_CAST, .from = (uint8_t)type, .to = LLRT_F32, .any_nan = true};
+  reduce_value whole = {.op = LLRT_COMBINE_MAX, .type = type};
+  LLRT_TRY(rows_renamed(r, r->loaded[tensor], 0, &whole.key));
+  LLRT_TRY(reduce_fold(&r->d, &whole, o->fold, false));
+  *number = whole.key;
+  return draft_retype(&r->d, map, number);
+}
+
+/* The largest of a turn. */
+static llrt_status largest(const online *o, int x, int *number) {
+  bool halves = has_halves(o) && (o->r->filled || !rows_has_ends(o->r, o->node));
+  return halves ? largest_half(o, number) : folded(o, LLRT_COMBINE_MAX, x, number);
+}
+
 /* *max, *sum: what was carried joined with the turn's elements x. */
 static llrt_status turn(const online *o, int x, int *max, int *sum) {
   plan_kernel *kernel = o->r->d.kernel;
   uint64_t bits = plan_tile_bits_in(kernel, &kernel->value[x]);
   int own, next, level, before, power, had;
-  LLRT_TRY(folded(o, LLRT_COMBINE_MAX, x, &own));
+  LLRT_TRY(largest(o, x, &own));
   LLRT_TRY(new_folded(o, &next));
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_JOIN,
                                           .combiner = LLRT_COMBINE_MAX,
@@ -168,6 +223,7 @@ static llrt_status walk(const online *o, rows_together *t, int *max, int *sum) {
   memcpy(before[0], r->value, sizeof before[0]);
   memcpy(before[1], r->loaded, sizeof before[1]);
   LLRT_TRY(rows_begin_scans(r, o->node->arg[0]));
+  LLRT_TRY(rows_fill_ring(r));
   LLRT_TRY(draft_open(kernel,
                       (plan_step){.kind = PLAN_WALK,
                                   .pairs = true,
@@ -181,7 +237,7 @@ static llrt_status walk(const online *o, rows_together *t, int *max, int *sum) {
   LLRT_TRY(rows_keep_loaded(r));
   LLRT_TRY(rows_make_node(r, o->node->arg[0]));
   x = r->value[o->node->arg[0]];
-  LLRT_TRY(rows_leave_out(r, o->node, &x));
+  if (!r->filled) LLRT_TRY(rows_leave_out(r, o->node, &x));
   LLRT_TRY(rows_turn_together(r, t));
   *max = carried[0];
   *sum = carried[1];

@@ -104,13 +104,18 @@ static llrt_status leave_out(rows *r, const program_node *node, int *value) {
   return LLRT_OK;
 }
 
+bool rows_has_ends(const rows *r, const program_node *node) {
+  bool ends = false;
+  for (int a = 0; a < r->program->rank; a++) ends |= node->reduced >> a & 1 && rows_overhang(r, a);
+  return ends;
+}
+
 /* Of walked rows most turns lie inside, and there nothing is left out. */
 llrt_status rows_leave_out(rows *r, const program_node *node, int *value) {
   plan_kernel *kernel = r->d.kernel;
   int whole, branch = kernel->n_steps, edge = kernel->n_steps + 2;
-  bool ends = false;
-  for (int a = 0; a < r->program->rank; a++) ends |= node->reduced >> a & 1 && rows_overhang(r, a);
-  if (!ends || r->resident || !rows_may_be_inside(r)) return leave_out(r, node, value);
+  if (!rows_has_ends(r, node) || r->resident || !rows_may_be_inside(r))
+    return leave_out(r, node, value);
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_IF_INTERIOR, .joins = true, .body = 1}));
   LLRT_TRY(rows_renamed(r, *value, kernel->value[*value].reduced, &whole));
   LLRT_TRY(leave_out(r, node, value));

@@ -213,16 +213,22 @@ static bool joins_extremes(const rows *r) {
   return extremes;
 }
 
+/* Tensors that are loaded first and have a row's axes: a label of each row has not. */
+static int count_rows(const rows *r) {
+  int node[PROGRAM_MAX_NODES], n = rows_loaded_first(r, node), count = 0;
+  for (int i = 0; i < n; i++) count += (r->program->node[node[i]].axes & r->program->reduced) != 0;
+  return count;
+}
+
 /* log2 elements of a thread at most of rows that lie in registers. A row of so many warps and
  * elements would have a multiprocessor for itself, whose memory waits while it is worked on: one
  * tensor's is walked rather, where shared memory keeps it. Extremes are joined as the elements were
  * loaded, in fewer registers. */
 static int most_bits(const rows_tiler *w) {
   const plan_tuning *tuning = w->d->kernel->target.tuning;
-  bool walks =
-      tuning->rows_walk_blocks > 0 &&
-      (rows_loaded_first(w->r, NULL) == 1 || (rows_has_cut(w->r) && rows_depth(w->r) > 1)) &&
-      !joins_extremes(w->r) && !rows_have_scans(w->r->program);
+  bool walks = tuning->rows_walk_blocks > 0 &&
+               (count_rows(w->r) == 1 || (rows_has_cut(w->r) && rows_depth(w->r) > 1)) &&
+               !joins_extremes(w->r) && !rows_have_scans(w->r->program);
   return walks && !w->fewer ? bits_min(tuning->rows_row_bits, MOST_BITS) : MOST_BITS;
 }
 
@@ -433,7 +439,7 @@ static void fitting_gpu_roles(rows_tiler *w) {
  * them aligned, do not stay in shared memory beside each other, and are loaded by narrow accesses.
  */
 static bool clusters_are_worth(const rows_tiler *w) {
-  return rows_loaded_first(w->r, NULL) > 1 && rows_are_odd(w, w->vector) && !rows_has_cut(w->r);
+  return count_rows(w->r) > 1 && rows_are_odd(w, w->vector) && !rows_has_cut(w->r);
 }
 
 /* log2 blocks of a cluster that share the warps of a tile. */

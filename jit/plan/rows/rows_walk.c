@@ -131,9 +131,12 @@ static llrt_status begin(rows *r, int number, rows_walked *w) {
 /* The turn's elements joined with what was carried: w->next. */
 static llrt_status join_turn(rows *r, rows_walked *w) {
   const program_node *node = &r->program->node[w->number];
+  rows_one_hot one;
+  LLRT_TRY(rows_open_one_hot(r, node, &one));
   LLRT_TRY(rows_make_node(r, node->arg[0]));
   LLRT_TRY(rows_begin_join(r, node, r->value[node->arg[0]], &w->join));
   LLRT_TRY(reduce_fold(&r->d, &w->join.value, w->fold, false));
+  LLRT_TRY(rows_close_one_hot(r, &one, &w->join.value));
   LLRT_TRY(like_values(r, &w->carried, &w->next));
   return draft_step(r->d.kernel, (plan_step){.kind = PLAN_JOIN,
                                              .combiner = (uint8_t)w->first.op,
@@ -207,6 +210,7 @@ static llrt_status walk(rows *r, rows_walked *w, rows_together *t) {
   memcpy(before[0], r->value, sizeof before[0]);
   memcpy(before[1], r->loaded, sizeof before[1]);
   LLRT_TRY(rows_begin_scans(r, in));
+  LLRT_TRY(rows_fill_ring(r));
   int at = kernel->n_steps;
   LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_WALK,
                                           .in = (uint8_t)w->first.key,

@@ -28,6 +28,7 @@ const plan_tuning plan_tuning_nvidia = {.targets = "sm_80, sm_89, sm_90, sm_90a"
                                         .rows_unit_threads = 1024,
                                         .rows_flat_unit_threads = 1536,
                                         .rows_walk_blocks = 2,
+                                        .rows_walk_slots = 4,
                                         .dot_row_warp_bits = 3,
                                         .dot_row_word_bits = 1,
                                         .dot_row_bits = 2,

@@ -181,6 +181,11 @@
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_walk_warp_bits, "log2 warps", "of a block that walks a row", \
     "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
+  X(int, rows_walk_slots, "turns in shared memory", \
+    "of a row that one walk reads, this one and those that are copied there ahead of it; less " \
+    "than " \
+    "3: turns are loaded to registers, one ahead", \
+    "`llrt-bench compute --numbers`: docs/history/expression-rows.md") \
   X(int, rows_walk_blocks, "blocks of a multiprocessor", \
     "that walk rows of which most has room in their parts of its shared memory, one block where " \
     "it " \

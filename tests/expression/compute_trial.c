@@ -59,6 +59,8 @@ typedef struct side {
   int64_t pool[LLRT_MAX_RANK]; /* the shape of what is in memory */
   int64_t *value;              /* of the index */
   int64_t n_values;            /* with what lies between them */
+  bool pointers;               /* values are addresses: of a slice of so many elements for each */
+  int64_t positions, slice;
   void *device_value;
   int counted; /* axis of the tensor that is counted; -1: none */
   double *number;
@@ -111,6 +113,13 @@ static void split(int rank, const int64_t *shape, int64_t element, int64_t coord
   }
 }
 
+/* Where coordinates of what is in memory lie. */
+static int64_t place_in_memory(const side *s, int64_t coords[LLRT_MAX_RANK]) {
+  int64_t position = s->pointers ? coords[s->index.axis] : 0;
+  if (s->pointers) coords[s->index.axis] = 0;
+  return position * s->slice + llrt_storage_offset(&s->storage, &s->binding, coords);
+}
+
 /* Where an element of the tensor lies; -1: nowhere, or beyond the count. */
 static int64_t offset_of(const trial *t, const side *s, int64_t element) {
   int64_t coords[LLRT_MAX_RANK];
@@ -124,11 +133,10 @@ static int64_t offset_of(const trial *t, const side *s, int64_t element) {
       if (s->index.folded >> a & 1) coords[a] = 0;
     *own = s->value[at];
     if (s->index.out_of_range == LLRT_RANGE_CLAMP && *own < 0) *own = 0;
-    if (s->index.out_of_range == LLRT_RANGE_CLAMP && *own >= s->index.extent)
-      *own = s->index.extent - 1;
-    if (*own < 0 || *own >= s->index.extent) return -1;
+    if (s->index.out_of_range == LLRT_RANGE_CLAMP && *own >= s->positions) *own = s->positions - 1;
+    if (*own < 0 || *own >= s->positions) return -1;
   }
-  return llrt_storage_offset(&s->storage, &s->binding, coords);
+  return place_in_memory(s, coords);
 }
 
 /* Of any bits that the type may have; NaN stay with `special`. */
@@ -160,7 +168,7 @@ static double draw(const trial *t, bool wide, llrt_dtype type, uint64_t *state, 
 /* Positions in a random order, so that no two elements of an output meet; one in seven is out of
  * range. */
 static void draw_values(side *s, int64_t n, uint64_t *state) {
-  int64_t extent = s->index.extent;
+  int64_t extent = s->positions;
   for (int64_t i = 0; i < n; i++) s->value[i] = i % extent;
   for (int64_t i = n - 1; i > 0; i--) {
     int64_t other = (int64_t)(next(state) % (uint64_t)(i + 1)), kept = s->value[i];
@@ -179,7 +187,18 @@ static void spread_values(int64_t *value, int64_t n, int64_t step) {
   }
 }
 
+/* The address of a slice; of no position none. */
+static int64_t address_of(const side *s, int64_t position) {
+  int64_t bytes = s->slice * (llrt_dtype_bits(s->tensor.dtype) / 8);
+  bool there = position >= 0 && position < s->positions;
+  return there ? (int64_t)(uintptr_t)s->tensor.data + position * bytes : position < 0 ? -8 : 0;
+}
+
 static void put_values(const side *s, llrt_dtype dtype, int64_t *codes) {
+  if (s->pointers) {
+    for (int64_t i = 0; i < s->n_values; i++) codes[i] = address_of(s, s->value[i]);
+    return;
+  }
   if (dtype == LLRT_I64) {
     memcpy(codes, s->value, (size_t)s->n_values * sizeof *codes);
     return;
@@ -193,13 +212,16 @@ static llrt_status make_index(const trial *t, int i, uint64_t *state, side *s) {
   memcpy(s->pool, tensor->shape, sizeof s->pool);
   if (!from->positions) return LLRT_OK;
   int64_t n = 1;
-  llrt_dtype dtype = t->rare[i].index_dtype ? t->rare[i].index_dtype : LLRT_I64;
+  s->pointers = t->rare[i].pointers && llrt_dtype_bits(tensor->dtype) >= 8;
+  s->positions = from->positions;
+  bool narrow = t->rare[i].index_dtype == LLRT_I32 && !s->pointers;
   int64_t step = 1 + t->rare[i].index_gap;
   s->index = (llrt_index){.axis = from->axis,
                           .out_of_range = from->out_of_range,
-                          .dtype = dtype,
+                          .kind = s->pointers ? LLRT_INDEX_POINTER : LLRT_INDEX_COORDINATE,
+                          .dtype = narrow ? LLRT_I32 : LLRT_I64,
                           .axes = 1u << from->axis,
-                          .extent = from->positions};
+                          .extent = s->pointers ? 0 : from->positions};
   if (from->by) s->index.axes |= s->index.folded = 1u << (from->by - 1);
   for (int a = tensor->rank - 1; a >= 0; a--) {
     if (!(s->index.axes >> a & 1)) continue;
@@ -215,16 +237,21 @@ static llrt_status make_index(const trial *t, int i, uint64_t *state, side *s) {
   tensor->indices = &s->index;
   tensor->n_indices = 1;
   s->n_values = n * step;
-  size_t bytes =
-      ((size_t)s->n_values + 2) * sizeof *s->value; /* the last counts values out of range */
+  if (from->out_of_range == LLRT_RANGE_REPORT) s->index.report = (int32_t *)s->value; /* a place */
+  return LLRT_OK;
+}
+
+/* Sends the index's values, behind which there is a counter of those out of range. */
+static llrt_status send_index(const trial *t, side *s) {
+  if (!s->tensor.n_indices) return LLRT_OK;
+  size_t bytes = ((size_t)s->n_values + 2) * sizeof *s->value;
   int64_t *codes = calloc(1, bytes);
-  put_values(s, dtype, codes);
-  LLRT_TRY(llrt_memory_allocate(t->device, bytes, &s->device_value));
+  put_values(s, s->index.dtype, codes);
+  llrt_status status = llrt_memory_allocate(t->device, bytes, &s->device_value);
   s->index.data = s->device_value;
-  if (from->out_of_range == LLRT_RANGE_REPORT)
-    s->index.report = (int32_t *)((int64_t *)s->device_value + s->n_values);
-  llrt_status status =
-      llrt_memory_copy(t->device, s->device_value, codes, bytes, LLRT_COPY_TO_DEVICE, NULL);
+  if (s->index.report) s->index.report = (int32_t *)((int64_t *)s->device_value + s->n_values);
+  if (status == LLRT_OK)
+    status = llrt_memory_copy(t->device, s->device_value, codes, bytes, LLRT_COPY_TO_DEVICE, NULL);
   if (status == LLRT_OK) status = llrt_stream_synchronize(t->device, NULL);
   free(codes);
   return status;
@@ -259,7 +286,7 @@ static void draw_elements(const trial *t, int i, uint64_t *state, side *s) {
     split(s->tensor.rank, s->pool, e, coords);
     double x = t->tensor[i].unit ? ((double)(next(state) >> 12) + 0.5) * 0x1p-52
                                  : draw(t, t->rare[i].wide, type, state, e);
-    put_code(s, llrt_storage_offset(&s->storage, &s->binding, coords), encode(type, x));
+    put_code(s, place_in_memory(s, coords), encode(type, x));
   }
   for (int64_t e = 0; e < s->count; e++) {
     int64_t at = offset_of(t, s, e);
@@ -267,8 +294,9 @@ static void draw_elements(const trial *t, int i, uint64_t *state, side *s) {
   }
 }
 
-/* Axes in a drawn order, each behind all that lie inside of it, and a gap. */
-static void draw_strides(uint64_t state, side *s) {
+/* Axes in a drawn order, each behind all that lie inside of it, and a gap; with `spread` some along
+ * which all elements are one. */
+static void draw_strides(uint64_t state, bool spread, side *s) {
   llrt_tensor *tensor = &s->tensor;
   int64_t stride = 1;
   bool done[LLRT_MAX_RANK] = {false};
@@ -277,6 +305,10 @@ static void draw_strides(uint64_t state, side *s) {
     while (done[a] || skipped-- > 0) a--;
     done[a] = true;
     tensor->strides[a] = stride;
+    if (spread && next(&state) % 6 == 0) {
+      tensor->strides[a] = 0;
+      continue;
+    }
     stride = stride * bits_max((int)s->pool[a], 1) +
              (next(&state) % 3 ? 0 : (int64_t)(next(&state) % 9));
   }
@@ -289,16 +321,20 @@ static int place_of_tensor(const trial *t, const reference *r, int i) {
 
 static llrt_status lay_out(const trial *t, const reference *r, int i, side *s) {
   llrt_tensor *tensor = &s->tensor;
-  int64_t bytes = 0;
+  int64_t bytes = 0, shape[LLRT_MAX_RANK];
+  memcpy(shape, s->pool, sizeof shape);
+  if (s->pointers) shape[s->index.axis] = 1;
   if (t->rare[i].strided) {
-    draw_strides(t->seed + (uint64_t)place_of_tensor(t, r, i), s);
+    bool spread = !r->expr->tensor[i].output && t->in_place != i + 1;
+    draw_strides(t->seed + (uint64_t)place_of_tensor(t, r, i), spread, s);
     LLRT_TRY(llrt_storage_strided(tensor->rank, NULL, &s->storage));
   } else if (t->tensor[i].storage)
-    LLRT_TRY(llrt_storage_parse(t->tensor[i].storage, tensor->rank, s->pool, &s->storage));
+    LLRT_TRY(llrt_storage_parse(t->tensor[i].storage, tensor->rank, shape, &s->storage));
   else LLRT_TRY(llrt_storage_row_major(tensor->rank, &s->storage));
-  LLRT_TRY(llrt_storage_bind(&s->storage, tensor->rank, s->pool, tensor->strides, &s->binding));
+  LLRT_TRY(llrt_storage_bind(&s->storage, tensor->rank, shape, tensor->strides, &s->binding));
   LLRT_TRY(llrt_storage_bytes(&s->binding, llrt_dtype_bits(tensor->dtype), &bytes));
-  s->bytes = (size_t)bytes;
+  s->slice = bytes * 8 / llrt_dtype_bits(tensor->dtype);
+  s->bytes = (size_t)(s->pointers ? bytes * s->positions : bytes);
   return LLRT_OK;
 }
 
@@ -327,7 +363,7 @@ static const char *make_side(const trial *t, const reference *r, int i, const vo
     return llrt_last_error();
   tensor->data = (char *)s->device + shift + GUARD;
   tensor->storage = &s->storage;
-  return NULL;
+  return send_index(t, s) == LLRT_OK ? NULL : llrt_last_error();
 }
 
 static void free_side(const trial *t, side *s) {
@@ -384,7 +420,7 @@ static const char *check_report(const trial *t, const reference *r, int tensor, 
     for (int a = 0; a < s->tensor.rank; a++) at += coords[a] * s->index.strides[a];
     bool counts =
         s->counted < 0 || !(s->index.axes >> s->counted & 1) || coords[s->counted] < t->count;
-    wrong += counts && (s->value[at] < 0 || s->value[at] >= s->index.extent);
+    wrong += counts && (s->value[at] < 0 || s->value[at] >= s->positions);
   }
   if (llrt_memory_copy(t->device, &got, (int64_t *)s->device_value + s->n_values, sizeof(int32_t),
                        LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK ||

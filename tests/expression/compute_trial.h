@@ -25,8 +25,9 @@ typedef struct trial_tensor {
 
 /* What few tensors have. */
 typedef struct trial_rare {
-  bool strided; /* instead of a storage: axes in a drawn order, with gaps; strides of the run */
-  bool wide;    /* any number that the type has, integers of at most 32 bits */
+  bool strided;  /* instead of a storage: axes in a drawn order, with gaps; strides of the run */
+  bool wide;     /* any number that the type has, integers of at most 32 bits */
+  bool pointers; /* the index's values are addresses; of elements of whole bytes */
   llrt_dtype index_dtype; /* NONE: i64 */
   int index_gap;          /* between two of the index's values, in memory */
 } trial_rare;

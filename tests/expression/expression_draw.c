@@ -153,6 +153,8 @@ static void draw_rare_index(writer *w, const llrt_expr *expr, const llrt_tensor 
   trial_rare *rare = &w->out->trial.rare[i];
   rare->index_dtype = writer_draw(w, 2) ? LLRT_I32 : LLRT_I64;
   rare->index_gap = writer_draw(w, 3) ? 0 : writer_draw(w, 4);
+  rare->pointers = writer_draw(w, 4) == 0;
+  if (rare->pointers) drawn.out_of_range = LLRT_RANGE_SKIP;
   int by = leading + (axis ? 0 : 1);
   bool second = !*stored && !leading && own->n_dims > 1 && !writer_draw(w, 3) && fit_by(w, own, by);
   if (second) drawn.by = 1 + by;
@@ -310,6 +312,8 @@ void expression_draw_seed(uint64_t seed, expression_draw *out) {
     t->extent[1] = 2000 + writer_draw(&w, 4000), t->extent[0] = 1 + writer_draw(&w, 3);
   if (w.all && !few && expr->n_axes > 1 && writer_draw(&w, 40) == 0)
     t->extent[1] = 32700 + writer_draw(&w, 6000), t->extent[0] = 1; /* which GPUs walk */
+  if (w.more && !few && expr->n_axes > 1 && writer_draw(&w, 100) == 0)
+    t->extent[1] = 40000 + writer_draw(&w, 130000), t->extent[0] = 1 + writer_draw(&w, 2);
   if (w.fits && !few && !fit_may_be_long(&w) && t->extent[1] >= FIT_LONG)
     t->extent[1] = 1 + t->extent[1] % FIT_LONG;
   t->n_leading = writer_draw(&w, 3);

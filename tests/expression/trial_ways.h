@@ -11,6 +11,7 @@ typedef enum trial_way {
   TRIAL_SOME,        /* some of that */
   TRIAL_EXACT,       /* that, and all extents */
   TRIAL_SAVED,       /* some of that; saved, loaded and run */
+  TRIAL_AGAIN,       /* at once, in other memory first: what a call keeps serves the next one */
   TRIAL_CAPTURED,    /* what is coarse; on a GPU into a graph that another stream replays */
   TRIAL_WAYS
 } trial_way;

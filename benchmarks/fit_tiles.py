@@ -7,10 +7,8 @@
   benchmarks/fit_tiles.py --page docs/tiles-measured.md a page: predicted beside measured, chosen beside best
   benchmarks/fit_tiles.py --lines 7                     every 7th candidate as `llrt-bench tiles --predict` reads it
 
-Without files: those of benchmarks/data, whose README says what a file holds; .xz files are read as they are. The fit is a search
-along one constant after the other. What is made small is the square of log(predicted / measured), of which candidates near a
-shape's best count most, against the other candidates of their shape above all, and the quotient of the chosen candidate's time and
-the best one's. Needs numpy."""
+Without files: those of benchmarks/data, whose README says what a file holds; .xz files are read as they are. The fit is a descent from
+several starts. Needs numpy."""
 
 import argparse
 import glob
@@ -76,7 +74,7 @@ CONSTANTS += [
     for family in FAMILIES]
 FIXED = {"decode_dense", "decode_swapped"}
 MOST = {f"macs_{kind}": 2458 for kind in KINDS[3:]} | {"macs_produced": 2300, "macs_groups": 2300} | \
-    {f"clusters{n}_of_{family}": 132.4 for n in (2, 4, 8) for family in FAMILIES}
+    {f"clusters{n}_of_{family}": 132.4 for n in (2, 4, 8) for family in FAMILIES} | {f"memory_of_{family}": 2500 for family in FAMILIES}
 NAMES = [name for name, _, _ in CONSTANTS]
 MHZ = 1650
 LAUNCH = 6.0  # microseconds beside the model's, where a file does not say: what benches time of a launch that does nothing, and its start
@@ -197,32 +195,76 @@ def quotients(measured, times):
     return measured.column["us"][first] / measured.best[measured.number[starts]]
 
 
-def loss(measured, weights, x):
-    """By how much candidates of a shape are off against each other, all of a shape together, and choices against the best."""
-    times = microseconds(measured.column, x)
-    off = np.log(times / measured.column["us"])
-    own = np.add.reduceat(weights * off, measured.starts) / np.add.reduceat(weights, measured.starts)
-    among = np.minimum((off - np.repeat(own, measured.counts)) ** 2, 0.1)
-    return float(np.sum(weights * among) / np.sum(weights)) + 0.1 * float(np.mean(np.minimum(own * own, 0.3))) + \
-        0.15 * float(np.mean(np.minimum(np.log(quotients(measured, times)), 0.4)))
+NEAR = 1.45  # candidates that take more times as long as their shape's best are not looked at
+LONG = 500  # microseconds from which on the power limit decides, by what ran before
+NOISE = 1.04  # medians count as at most so many times the least sample
 
 
-def fit(measured, x, rounds, which=""):
-    near = measured.column["us"] / measured.best[measured.number]
-    weights = np.where(near < 1.6, near ** -6.0, 0.01)
-    step = {name: 0.2 for name in NAMES if name not in FIXED and x[name] > 0 and re.search(which, name)}
-    least = loss(measured, weights, x)
-    for _ in range(rounds):
-        for name in step:
-            for factor in (1 + step[name], 1 / (1 + step[name])):
-                other = dict(x, **{name: min(x[name] * factor, MOST.get(name, math.inf))})
-                now = loss(measured, weights, other)
-                if now < least:
-                    x, least, step[name] = other, now, step[name] * 1.3
-                    break
-            else:
-                step[name] *= 0.6
-    return x, least
+class Fit:
+    """What is made small: how many times as long as the best a shape's candidate takes that is drawn by what is predicted, the likelier
+    the shorter, beyond 1.04 and 1.09 times dearer; and by how much predictions are off against each other, all of a shape together."""
+
+    def __init__(self, measured, x, which):
+        c = measured.column
+        us = np.minimum(c["us"], c["least"] * NOISE)
+        best = np.full(len(measured.shapes), 1e30)
+        np.minimum.at(best, measured.number, us)
+        ratio = us / best[measured.number]
+        rows = np.flatnonzero((ratio < NEAR) & (measured.best[measured.number] < LONG))
+        self.column, self.ratio, number = {name: values[rows] for name, values in c.items()}, ratio[rows], measured.number[rows]
+        self.starts = np.flatnonzero(np.diff(number, prepend=-1))
+        self.counts = np.diff(np.append(self.starts, len(number)))
+        self.weights = self.ratio ** -6.0
+        self.cost = np.log(self.ratio) + 3 * np.maximum(self.ratio - 1.04, 0) + 6 * np.maximum(self.ratio - 1.09, 0)
+        self.measured, self.fixed = measured, x
+        now = microseconds(self.column, x)
+        self.names = [name for name in NAMES if name not in FIXED and x[name] > 1e-4 and re.search(which, name)
+                      and np.any(microseconds(self.column, dict(x, **{name: 0.8 * x[name]})) != now)]
+
+    def constants(self, logs):
+        return dict(self.fixed, **{name: min(math.exp(log), MOST.get(name, math.inf)) for name, log in zip(self.names, logs)})
+
+    def loss(self, logs, spread):
+        times = microseconds(self.column, self.constants(logs))
+        least = np.repeat(np.minimum.reduceat(times, self.starts), self.counts)
+        likely = (times / least) ** (-1 / spread)
+        drawn = np.add.reduceat(likely * self.cost, self.starts) / np.add.reduceat(likely, self.starts)
+        off, weights = np.log(times / self.column["us"]), self.weights
+        own = np.add.reduceat(weights * off, self.starts) / np.add.reduceat(weights, self.starts)
+        among = np.minimum((off - np.repeat(own, self.counts)) ** 2, 0.05)
+        return float(np.mean(drawn) + 0.15 * np.sum(weights * among) / np.sum(weights) + 0.02 * np.mean(np.minimum(own * own, 0.1)))
+
+    def score(self, logs):
+        """Of the choices themselves, by which one point of the search is better than another."""
+        q = quotients(self.measured, microseconds(self.measured.column, self.constants(logs)))
+        return float(np.mean(np.log(np.minimum(q, NEAR))) + 0.04 * np.mean(q > 1.05) + 0.12 * np.mean(q > 1.115))
+
+    def descend(self, logs, steps):
+        """Adam along differences, with steps and the draw's spread that get smaller. The best point on the way, and its score."""
+        mean, square, best, least = np.zeros_like(logs), np.zeros_like(logs), logs, self.score(logs)
+        apart = 0.01 * np.eye(len(logs))
+        for i in range(1, steps + 1):
+            spread = 0.04 - 0.028 * i / steps
+            slope = np.array([(self.loss(logs + d, spread) - self.loss(logs - d, spread)) / 0.02 for d in apart])
+            mean, square = 0.8 * mean + 0.2 * slope, 0.95 * square + 0.05 * slope * slope
+            logs = logs - (0.054 - 0.05 * i / steps) * mean / (1 - 0.8 ** i) / (np.sqrt(square / (1 - 0.95 ** i)) + 1e-5)
+            now = self.score(logs) if i % 5 == 0 else math.inf
+            if now < least:
+                best, least = logs, now
+        return best, least
+
+
+def fit(measured, x, steps, starts, which=""):
+    """From the constants that there are, then from others near the best ones so far."""
+    search, random = Fit(measured, x, which), np.random.default_rng(1)
+    best = np.log([x[name] for name in search.names])
+    least = search.score(best)
+    for start in range(starts):
+        moved = random.normal(0, 0.3, len(best)) * (random.random(len(best)) < 0.6) if start else 0
+        logs, now = search.descend(best + moved, steps)
+        if now < least:
+            best, least = logs, now
+    return search.constants(best), least
 
 
 def read_constants(path):
@@ -316,7 +358,8 @@ def main():
     parser.add_argument("--fit", action="store_true")
     parser.add_argument("--only", default="", help="regular expression found in products' names")
     parser.add_argument("--constants", default="", help="regular expression found in the names of those that are fitted")
-    parser.add_argument("--rounds", type=int, default=60, help="of the search")
+    parser.add_argument("--steps", type=int, default=70, help="of a descent")
+    parser.add_argument("--starts", type=int, default=20, help="descents")
     parser.add_argument("--write", help="write the constants there")
     parser.add_argument("--page", help="write the page there")
     parser.add_argument("--lines", type=int, metavar="STEP", help="print every STEPth candidate")
@@ -328,8 +371,8 @@ def main():
         print(*(line for line, _ in lines(measured, x, given.lines)), sep="\n")
         return
     if given.fit:
-        x, least = fit(measured, x, given.rounds, given.constants)
-        print(f"loss {least:.5f}")
+        x, least = fit(measured, x, given.steps, given.starts, given.constants)
+        print(f"score {least:.5f}")
     if given.write:
         write_constants(given.write, x)
     if given.page:

@@ -316,10 +316,12 @@ static bool run_size(harness *h, const flushed *f, int64_t size, int *cases) {
 static bool run_layers(harness *h, const flushed *f, const model_layer *layers, int n_layers,
                        bool square, int *cases) {
   bool right = true;
+  const int64_t *rows;
+  const int n_rows = model_rows_asked(&h->options, &rows);
   for (int i = 0; i < dot_kinds_count; i++)
     for (int l = 0; l < n_layers && (dot_kinds[i].square || !square); l++)
       right &= run_weights(h, f, &dot_kinds[i], (dot_extents){.n = layers[l].n, .k = layers[l].k},
-                           model_rows, model_rows_count, cases);
+                           rows, n_rows, cases);
   return right;
 }
 

@@ -73,15 +73,15 @@ static void add_case(harness *h, const dot_kind *kind, int64_t m, int64_t n, int
 
 static void list_cases(harness *h, const dot_kind *kind) {
   const harness_options *o = &h->options;
+  const int64_t *rows;
+  const int n_rows = model_rows_asked(o, &rows);
   for (int s = 0; s < o->n_sizes; s++)
-    for (int r = 0; r < model_rows_count; r++)
-      add_case(h, kind, model_rows[r], o->size[s] >> 10, o->size[s] >> 10);
+    for (int r = 0; r < n_rows; r++) add_case(h, kind, rows[r], o->size[s] >> 10, o->size[s] >> 10);
   for (int l = 0; l < model_layers_count && o->models; l++)
-    for (int r = 0; r < model_rows_count; r++)
-      add_case(h, kind, model_rows[r], model_layers[l].n, model_layers[l].k);
+    for (int r = 0; r < n_rows; r++)
+      add_case(h, kind, rows[r], model_layers[l].n, model_layers[l].k);
   for (int l = 0; l < odd_layers_count && o->odd; l++)
-    for (int r = 0; r < model_rows_count; r++)
-      add_case(h, kind, model_rows[r], odd_layers[l].n, odd_layers[l].k);
+    for (int r = 0; r < n_rows; r++) add_case(h, kind, rows[r], odd_layers[l].n, odd_layers[l].k);
   dot_extents x;
   for (int i = 0; (o->models || o->random) && random_shape(o, i, &x); i++)
     add_case(h, kind, x.m, x.n, x.k);

@@ -19,6 +19,7 @@ enum {
   ONLY,
   SIZES,
   SHAPES,
+  ROWS,
   PRODUCTS,
   REPEAT,
   BUDGET,
@@ -51,6 +52,7 @@ static const option_spec option_table[] = {
     {"shapes", 0, "even|odd|models|random|MxNxK,...",
      "powers of two (default), or shapes that models have; dot: models' linear layers, odd ones, "
      "the seed's"},
+    {"rows", 0, "M[,M]", "dot, tiles: rows of A that layers have (default: from 1 to 4096)"},
     {"products", 0, "LIST",
      "dense: these, \"bf16 nt 64x4096x4097,bf16 nt 16x64x64x128\", not the usual ones"},
     {"repeat", 0, "N", "samples of each measurement (default 15)"},
@@ -157,6 +159,18 @@ static bool parse_sizes(const char *text, harness_options *out) {
   return false;
 }
 
+/* A list of numbers of rows. */
+static bool parse_rows(const char *text, harness_options *out) {
+  for (char *end; out->n_rows < HARNESS_MAX_SIZES; text = end + 1) {
+    long long rows = strtoll(text, &end, 10);
+    if (end == text || rows < 1 || rows > 1 << 20) return false;
+    out->rows[out->n_rows++] = rows;
+    if (*end == '\0') return true;
+    if (*end != ',') return false;
+  }
+  return false;
+}
+
 /* The number in `text`, `preset` where there is none; ends the program outside [min, max]. */
 static long long number_of(const char *name, const options *given, int option, long long min,
                            long long max, long long preset) {
@@ -211,6 +225,8 @@ void harness_parse(int argc, char *argv[], harness_options *out) {
   choose_paths(c.name, path, out);
   if (given.value[SIZES] && !parse_sizes(given.value[SIZES], out))
     wrong_value(c.name, SIZES, given.value[SIZES]);
+  if (given.value[ROWS] && !parse_rows(given.value[ROWS], out))
+    wrong_value(c.name, ROWS, given.value[ROWS]);
   out->parts = (int)number_of(c.name, &given, PARTS, 0, 8, 0);
   out->repeat = (int)number_of(c.name, &given, REPEAT, 1, HARNESS_MAX_SAMPLES, 15);
   out->budget = 1e3 * (double)number_of(c.name, &given, BUDGET, 1, 1000000, 100);

@@ -30,17 +30,19 @@ typedef struct harness_options {
   int tune;             /* llrt_tune: prepared operations are tuned */
   int n_sizes;          /* 0: the subcommand's own */
   int64_t size[HARNESS_MAX_SIZES]; /* bytes of one tensor */
-  bool odd;                        /* shapes that are no powers of two */
-  bool models;                     /* products: the linear layers of models */
-  bool random;                     /* products: shapes of the seed (random_shapes.h) ... */
-  const char *extents;             /* ... or these: MxNxK, between commas; else NULL */
-  bool check_only;                 /* no timing */
-  bool whole;                      /* products: every element is compared, and runs at once are */
-  bool batch_invariant;            /* dot: the same rows alone, and what that costs */
-  bool list;                       /* name the cases, run none */
-  bool processor_time; /* of all threads, by turns with copies, least of each: machines that are
-                          shared */
-  bool one_line;       /* convert: the one-line call, nothing is prepared */
+  int n_rows;                      /* of models' layers; 0: the usual ones */
+  int64_t rows[HARNESS_MAX_SIZES];
+  bool odd;             /* shapes that are no powers of two */
+  bool models;          /* products: the linear layers of models */
+  bool random;          /* products: shapes of the seed (random_shapes.h) ... */
+  const char *extents;  /* ... or these: MxNxK, between commas; else NULL */
+  bool check_only;      /* no timing */
+  bool whole;           /* products: every element is compared, and runs at once are */
+  bool batch_invariant; /* dot: the same rows alone, and what that costs */
+  bool list;            /* name the cases, run none */
+  bool processor_time;  /* of all threads, by turns with copies, least of each: machines that are
+                           shared */
+  bool one_line;        /* convert: the one-line call, nothing is prepared */
   bool by_peers, by_reading, by_nccl; /* reshard: paths */
   const char *nccl;                   /* reshard: NCCL's library; NULL: as the loader finds it */
   int parts;                          /* reshard: llrt_reshard_desc.parts */

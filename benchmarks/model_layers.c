@@ -53,5 +53,9 @@ const model_layer odd_layers[] = {
 };
 const int odd_layers_count = sizeof odd_layers / sizeof odd_layers[0];
 
-const int64_t model_rows[] = {1, 8, 64, 256, 1024, 4096};
-const int model_rows_count = sizeof model_rows / sizeof model_rows[0];
+static const int64_t usual_rows[] = {1, 8, 64, 256, 1024, 4096};
+
+int model_rows_asked(const harness_options *options, const int64_t **rows) {
+  *rows = options->n_rows ? options->rows : usual_rows;
+  return options->n_rows ? options->n_rows : (int)(sizeof usual_rows / sizeof *usual_rows);
+}

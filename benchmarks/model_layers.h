@@ -2,6 +2,8 @@
 #ifndef LLRT_BENCHMARKS_MODEL_LAYERS_H
 #define LLRT_BENCHMARKS_MODEL_LAYERS_H
 
+#include "harness.h"
+
 #include <stdint.h>
 
 typedef struct model_layer {
@@ -15,8 +17,9 @@ extern const int model_layers_count;
  * N. */
 extern const model_layer odd_layers[];
 extern const int odd_layers_count;
-/* Rows of A: decoding of one to many requests, prefill. */
-extern const int64_t model_rows[];
-extern const int model_rows_count;
+
+/* *rows: of A, those that --rows asks for, or of decoding of one to many requests and of prefill.
+ * Returns how many. */
+int model_rows_asked(const harness_options *options, const int64_t **rows);
 
 #endif

@@ -3,6 +3,8 @@
  * bit PTX_CLUSTER_SHIFT; without that it is the reader's own. */
 #include "emulators/ptx/ptx_run.h"
 
+#include <string.h>
+
 /* ---- other blocks' memory ---- */
 
 static bool run_mapa(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
@@ -59,6 +61,51 @@ uint8_t *ptx_locate_cluster(ptx_run *run, const ptx_warp *warp, const ptx_op *op
   return shared->data + offset;
 }
 
+/* ---- stores that tell a barrier of their bytes ---- */
+
+/* A lane's words on their way to the block that `address` names, as a copy is. */
+static bool push(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t address,
+                 uint64_t barrier) {
+  const uint64_t inside = ((uint64_t)1 << PTX_CLUSTER_SHIFT) - 1;
+  const uint64_t rank = address >> PTX_CLUSTER_SHIFT;
+  const int parts = op->operand[1].count, size = op->bits / 8;
+  const uint32_t bytes = (uint32_t)(parts * size);
+  if (rank == 0 || rank != barrier >> PTX_CLUSTER_SHIFT)
+    return ptx_fault_at(run, warp, op, lane, address, EMU_UNKNOWN,
+                        "the barrier is not of the block that is stored to");
+  if (address % bytes)
+    return ptx_fault_at(run, warp, op, lane, address, EMU_MISALIGNED, "%u bytes", bytes);
+  if (rank > (uint64_t)run->cluster->size ||
+      !emu_shared_holds(&run->cluster->run[rank - 1]->shared, address & inside, bytes))
+    return ptx_fault_at(run, warp, op, lane, address, EMU_OUT_OF_RANGE, "%u bytes of block %d",
+                        bytes, (int)rank - 1);
+  uint8_t *data = ptx_begin_bulk_far(run, warp, op, lane, (int)rank - 1, barrier & inside,
+                                     (uint32_t)(address & inside), bytes);
+  if (!data) return false;
+  for (int k = 0; k < parts; k++) {
+    const int reg = ptx_reg(op, 1, k);
+    const uint64_t bits = warp->state[reg] ? ptx_undefined(warp, reg)[lane] & op->mask : 0;
+    memcpy(data + k * size, &warp->value[reg][lane], (size_t)size);
+    memcpy(data + bytes + k * size, &bits, (size_t)size);
+  }
+  return true;
+}
+
+static bool run_push(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  ptx_lanes to, barrier;
+  if (!run->mbarriers)
+    return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_UNDEFINED, "no mbarrier was made here");
+  if (!ptx_addresses(run, warp, op, 0, mask, to) ||
+      !ptx_addresses(run, warp, op, 2, mask, barrier) ||
+      op->operand[1].count != (op->choice[0] ? 2 * op->choice[0] : 1))
+    return false;
+  for (uint32_t rest = mask; rest; rest &= rest - 1) {
+    const int lane = __builtin_ctz(rest);
+    if (!push(run, warp, op, lane, to[lane], barrier[lane])) return false;
+  }
+  return true;
+}
+
 /* ---- barriers ---- */
 
 static bool check_whole(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
@@ -73,7 +120,15 @@ static bool run_arrive(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t 
     return ptx_fault(run, warp, op, EMU_NOWHERE, EMU_BARRIER, "arrives twice without a wait");
   }
   warp->arrived = true;
+  warp->relaxed = false;
   warp->arrived_phase = run->cluster->phase;
+  return true;
+}
+
+/* Others learn of barriers that were made and fenced, of nothing else. */
+static bool run_arrive_relaxed(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  if (!run_arrive(run, warp, op, mask)) return false;
+  warp->relaxed = true;
   return true;
 }
 
@@ -88,21 +143,22 @@ static bool run_wait(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
 }
 
 bool ptx_cluster_release(ptx_cluster *cluster) {
-  bool any = false;
+  bool any = false, relaxed = false;
   for (int r = 0; r < cluster->size; r++) {
     for (int w = 0; w < cluster->run[r]->n_warps; w++) {
       const ptx_warp *warp = &cluster->run[r]->warp[w];
       if (warp->alive && !(warp->arrived && warp->arrived_phase == cluster->phase)) return false;
       any |= warp->alive != 0;
+      relaxed |= warp->alive && warp->relaxed;
     }
   }
   if (!any) return false;
   cluster->phase++;
-  if (!ptx_mbarriers_meet(cluster))
+  if (!ptx_mbarriers_meet(cluster, relaxed))
     ptx_fault(cluster->run[0], NULL, NULL, EMU_NOWHERE, EMU_LIMIT,
               "no memory for what blocks know");
   for (int r = 0; r < cluster->size; r++) {
-    emu_shared_cluster_barrier(&cluster->run[r]->shared);
+    if (!relaxed) emu_shared_cluster_barrier(&cluster->run[r]->shared);
     for (int w = 0; w < cluster->run[r]->n_warps; w++) {
       ptx_warp *warp = &cluster->run[r]->warp[w];
       if (warp->at_cluster_barrier) warp->arrived = false;
@@ -116,6 +172,9 @@ bool ptx_cluster_release(ptx_cluster *cluster) {
 
 const ptx_form ptx_cluster_forms[] = {
     ROW("mapa shared::cluster %U", "dss", run_mapa, PTX_MOVE),
+    ROW("st async weak shared::cluster mbarrier::complete_tx::bytes ?v2|v4 %O", "mwm", run_push,
+        PTX_MEMORY),
     ROW("barrier cluster arrive ?release ?aligned", "", run_arrive, PTX_BARRIER),
+    ROW("barrier cluster arrive relaxed ?aligned", "", run_arrive_relaxed, PTX_BARRIER),
     ROW("barrier cluster wait ?acquire ?aligned", "", run_wait, PTX_BARRIER),
     {0}};

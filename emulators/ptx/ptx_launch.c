@@ -222,7 +222,8 @@ static void start_block(ptx_run *run) {
     for (int i = 0; i < PTX_LANES; i++) warp->together[i] = warp->alive;
     warp->waiting = warp->came = 0;
     warp->waited = run->grid->programmatic ? 0 : PTX_FULL;
-    warp->yielded = warp->at_barrier = warp->arrived = warp->at_cluster_barrier = false;
+    warp->yielded = warp->at_barrier = warp->relaxed = warp->arrived = warp->at_cluster_barrier =
+        false;
   }
 }
 

@@ -37,6 +37,7 @@ struct ptx_mbarriers {
   int n;
   bulk_copy *copy;
   int n_copies, capacity;
+  emu_clock published; /* what those knew who fenced the barriers that they had made */
   emu_clock *far; /* by warp, then by barrier (arriving, done), each by block of the cluster: what
                      is known of that block's memory; NULL: nothing of others' */
 };
@@ -80,6 +81,7 @@ void ptx_mbarriers_reset(ptx_run *run) {
   if (!run->mbarriers) return;
   drop_copies(run->mbarriers);
   run->mbarriers->n = 0;
+  memset(&run->mbarriers->published, 0, sizeof run->mbarriers->published);
 }
 
 void ptx_mbarriers_fini(ptx_run *run) {
@@ -142,7 +144,7 @@ static void join_far(emu_clock *into, const emu_clock *from) {
   for (int r = 0; r < PTX_MAX_CLUSTER; r++) emu_order_join(&into[r], &from[r]);
 }
 
-bool ptx_mbarriers_meet(ptx_cluster *cluster) {
+bool ptx_mbarriers_meet(ptx_cluster *cluster, bool relaxed) {
   for (int s = 0; s < cluster->size; s++) {
     ptx_mbarriers *all = cluster->run[s]->mbarriers;
     const size_t clocks = (size_t)(cluster->run[s]->n_warps + 2 * MAX_MBARRIERS) * PTX_MAX_CLUSTER;
@@ -153,7 +155,11 @@ bool ptx_mbarriers_meet(ptx_cluster *cluster) {
     emu_clock known = {{0}, {0}};
     ptx_mbarriers *all = cluster->run[r]->mbarriers;
     if (!all) continue;
-    for (int w = 0; w < cluster->run[r]->n_warps; w++) emu_order_release(&all->order, w, &known);
+    for (int w = 0; w < cluster->run[r]->n_warps; w++) {
+      if (relaxed) emu_order_acquire(&all->order, w, &all->published);
+      else emu_order_release(&all->order, w, &known);
+    }
+    if (relaxed) known = all->published;
     for (int s = 0; s < cluster->size; s++)
       for (int w = 0; w < cluster->run[s]->n_warps && cluster->run[s]->mbarriers; w++)
         emu_order_join(&far_of_warp(cluster->run[s], w)[r], &known);
@@ -545,8 +551,9 @@ static bool run_proxy_fence(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint
   return true;
 }
 
-static bool run_nothing(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
-  (void)run, (void)warp, (void)op, (void)mask;
+static bool run_publish(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  (void)op, (void)mask;
+  emu_order_release(&run->mbarriers->order, warp->index, &run->mbarriers->published);
   return true;
 }
 
@@ -583,14 +590,14 @@ const ptx_form ptx_mbarrier_forms[] = {
     ROW("mbarrier arrive expect_tx ?release ?cta " SPACE " b64", "vms", run_arrive_expect,
         PTX_MEMORY),
     ROW("mbarrier expect_tx ?relaxed ?cta " SPACE " b64", "ms", run_expect, PTX_MEMORY),
-    ROW("mbarrier try_wait|test_wait parity ?acquire ?cta " SPACE " b64", "dms?s", run_test,
+    ROW("mbarrier try_wait|test_wait parity ?acquire ?cta|cluster " SPACE " b64", "dms?s", run_test,
         PTX_MEMORY),
     ROW("cp async bulk shared::cta|shared::cluster global mbarrier::complete_tx::bytes", "mmsm",
         run_bulk, PTX_MEMORY),
     ROW("cp async mbarrier arrive noinc " SPACE " b64", "m", run_arrive_with, PTX_MEMORY),
     ROW("cp async bulk prefetch L2 global", "ms", run_prefetch, PTX_MEMORY),
     ROW("fence proxy async ?shared::cta", "", run_proxy_fence, PTX_BARRIER),
-    ROW("fence mbarrier_init release cluster", "", run_nothing, PTX_BARRIER),
+    ROW("fence mbarrier_init release cluster", "", run_publish, PTX_BARRIER),
     ROW("setmaxnreg inc|dec sync aligned u32", "i", run_registers, PTX_BARRIER),
     ROW("elect sync", "qs", run_elect, PTX_ARITHMETIC),
     {0}};

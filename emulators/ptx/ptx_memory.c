@@ -9,7 +9,7 @@ static uint8_t *locate_shared(ptx_run *run, const ptx_warp *warp, const ptx_op *
                               uint64_t offset, int bytes, bool write, bool traced,
                               uint8_t **undefined) {
   emu_shared *shared = &run->shared;
-  if (warp->arrived) {
+  if (warp->arrived && !warp->relaxed) {
     ptx_fault(run, warp, op, lane, EMU_UNKNOWN,
               "shared memory between the cluster's barrier.arrive and its wait");
     return NULL;

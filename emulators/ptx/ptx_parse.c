@@ -159,6 +159,7 @@ static int least_version(const ptx_op *op) {
   const char *name = op->form->syntax;
   const ptx_type *a = op->type[1], *b = op->type[2];
   bool fp8 = a && a->bits == 8 && a->kind == 'x', integers = a && a->bits == 8 && !fp8;
+  if (strncmp(name, "st async ", 9) == 0) return 81;
   if (strncmp(name, "mma ", 4) == 0 && fp8) return 84;
   if (strncmp(name, "wgmma mma_async", 15) == 0 && integers && a != b) return 84;
   return 0;
@@ -169,7 +170,7 @@ static int least_version(const ptx_op *op) {
 static int least_target(const ptx_op *op) {
   static const char *const since_90[] = {"wgmma ",          "setmaxnreg ",     "stmatrix ",
                                          "mapa ",           "barrier cluster", "cp async bulk",
-                                         "griddepcontrol ", "elect "};
+                                         "griddepcontrol ", "elect ",          "st async "};
   const char *name = op->form->syntax;
   for (size_t i = 0; i < sizeof since_90 / sizeof *since_90; i++)
     if (strncmp(name, since_90[i], strlen(since_90[i])) == 0) return 90;

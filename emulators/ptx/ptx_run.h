@@ -38,6 +38,7 @@ struct ptx_warp {
   int came_pc;
   bool at_barrier, yielded;
   int barrier, barrier_threads; /* at_barrier: which, and how many threads it wants; 0: all */
+  bool relaxed;                 /* arrived at a barrier of the cluster, but released nothing */
   bool arrived,
       at_cluster_barrier; /* barrier.cluster: arrived in arrived_phase; waits for its end */
   int arrived_phase;
@@ -195,7 +196,7 @@ uint8_t *ptx_begin_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane
 uint8_t *ptx_begin_bulk_far(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, int rank,
                             uint64_t address, uint32_t to, uint32_t bytes);
 /* A barrier of the cluster: all warps know what all have done. false: no memory. */
-bool ptx_mbarriers_meet(ptx_cluster *cluster);
+bool ptx_mbarriers_meet(ptx_cluster *cluster, bool relaxed);
 
 /* ptx_wgmma.c: the same of a warp; a register's move. */
 void ptx_wgmma_reset(ptx_warp *warp);

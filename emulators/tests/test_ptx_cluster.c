@@ -89,6 +89,33 @@ Test(ptx_cluster, beside_mbarriers) {
       cr_expect_eq(result.out[block * 64 + t], (block ^ 1) * 100 + 32 + t);
 }
 
+/* A barrier for the words of 64 threads, 4 bytes each, that the other block stores; r28: the other
+ * block's, 1024 bytes before. */
+#define MAKE(fence) \
+  "mov.u32 %r5, tile; mapa.shared::cluster.u32 %r28, %r5, %r23; setp.eq.u32 %p4, %r9, 0;" \
+  "@%p4 mbarrier.init.shared::cta.b64 [%r5+1024], 1;" fence \
+  "@%p4 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r5+1024], 256;"
+#define FENCE "@%p4 fence.mbarrier_init.release.cluster;"
+#define RELAXED "barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.acquire.aligned;"
+#define PUSH \
+  "mad.lo.s32 %r25, %r20, 100, %r9;" \
+  "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r22], %r25, [%r28+1024];"
+#define AWAIT \
+  "A: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p5, [%r5+1024], 0; @!%p5 bra A;"
+#define OWN "ld.shared.u32 %r26, [%r21]; cvt.u64.u32 %d0, %r26;"
+
+Test(ptx_cluster, words_that_tell_a_barrier) {
+  static const ptx_program program = {
+      .body = PLACES MAKE(FENCE) RELAXED PUSH AWAIT OWN, .threads = 64, .cluster = 4};
+  ptx_result result;
+  ptx_program_run(&program, NULL, &result);
+  cr_assert(result.done, "%s", result.fault.message);
+  for (uint64_t block = 0; block < 4; block++)
+    for (uint64_t t = 0; t < 64; t++)
+      cr_expect_eq(result.out[block * 64 + t], (block ^ 1) * 100 + t, "block %d, thread %d",
+                   (int)block, (int)t);
+}
+
 static const struct {
   const char *what, *body;
   emu_fault_kind kind;
@@ -121,6 +148,14 @@ static const struct {
      PLACES STORE BARRIER "ld.shared.u32 %r26, [%r22];" BARRIER, EMU_OUT_OF_RANGE, "ld.shared"},
     {"past the end", PLACES STORE BARRIER "ld.shared::cluster.u32 %r26, [%r22+8192];" BARRIER,
      EMU_OUT_OF_RANGE, "ld.shared::cluster"},
+    {"words for a block that may not have begun", PLACES MAKE(FENCE) PUSH AWAIT OWN, EMU_BARRIER,
+     "st.async"},
+    {"a barrier that others do not know of", PLACES MAKE("") RELAXED PUSH AWAIT OWN, EMU_UNDEFINED,
+     "st.async"},
+    {"nobody waits for the words", PLACES MAKE(FENCE) RELAXED PUSH OWN AWAIT, EMU_RACE, ""},
+    {"words of half a place", PLACES MAKE(FENCE) RELAXED "add.s32 %r22, %r22, 2;" PUSH AWAIT OWN,
+     EMU_MISALIGNED, "st.async"},
+    {"a relaxed barrier releases nothing", PLACES STORE RELAXED LOAD BARRIER, EMU_RACE, "shared"},
     {"a block that does not come",
      PLACES
      "setp.eq.u32 %p4, %r20, 0; @%p4 bra X; bar.sync 0; bra X;"

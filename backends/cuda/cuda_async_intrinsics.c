@@ -1,6 +1,7 @@
 /* What runs beside a thread on NVPTX: barriers in memory, copies, other blocks of a cluster. */
 #include "backends/cuda/cuda_intrinsics.h"
 #include "jit/emit/core/builder.h"
+#include "jit/emit/core/module_flags.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -167,6 +168,51 @@ LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRe
   LLVMValueRef args[] = {nvptx_shared_address(e, pointer), rank};
   return nvptx_assemble(e, NVPTX_PURE, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", e->i32,
                         args, 2);
+}
+
+void nvptx_cluster_push(emitter *e, LLVMValueRef stored, LLVMValueRef address, int offset,
+                        LLVMValueRef barrier) {
+  LLVMGetOrInsertNamedMetadata(e->module, EMIT_PTX_81, strlen(EMIT_PTX_81));
+  bool many = LLVMGetTypeKind(LLVMTypeOf(stored)) == LLVMVectorTypeKind;
+  unsigned n = many ? LLVMGetVectorSize(LLVMTypeOf(stored)) : 1;
+  LLVMValueRef args[6] = {address, barrier};
+  static const char *const lists[] = {"", "$2", "{$2, $3}", "", "{$2, $3, $4, $5}"};
+  char text[160], constraints[40] = "r,r,";
+  for (unsigned i = 0; i < n; i++) {
+    strcat(constraints, "r,");
+    args[2 + i] = many ? LLVMBuildExtractElement(e->builder, stored, emit_i32(e, i), "") : stored;
+  }
+  strcat(constraints, "~{memory}");
+  snprintf(text, sizeof text,
+           "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes%s.b32 [$0+%d], %s, [$1];",
+           n == 4   ? ".v4"
+           : n == 2 ? ".v2"
+                    : "",
+           offset, lists[n]);
+  nvptx_assemble(e, NVPTX_ORDERED, text, constraints, NULL, args, 2 + n);
+}
+
+void nvptx_cluster_arrive(emitter *e) {
+  nvptx_assemble(e, NVPTX_TOGETHER, "barrier.cluster.arrive.relaxed.aligned;", "~{memory}", NULL,
+                 NULL, 0);
+}
+
+void nvptx_cluster_await(emitter *e) {
+  nvptx_assemble(e, NVPTX_TOGETHER, "barrier.cluster.wait.aligned;", "~{memory}", NULL, NULL, 0);
+}
+
+void nvptx_cluster_publish(emitter *e) {
+  nvptx_assemble(e, NVPTX_ORDERED, "fence.mbarrier_init.release.cluster;", "~{memory}", NULL, NULL,
+                 0);
+}
+
+LLVMValueRef nvptx_all_pushed(emitter *e, LLVMValueRef pointer) {
+  LLVMValueRef address = nvptx_shared_address(e, pointer);
+  static const char text[] = "{\n\t.reg .pred p;\n\tmbarrier.try_wait.parity.acquire.cluster."
+                             "shared::cta.b64 p, [$1], 0;\n\tselp.u32 $0, 1, 0, p;\n\t}";
+  LLVMValueRef passed =
+      nvptx_assemble(e, NVPTX_ORDERED, text, "=r,r,~{memory}", e->i32, &address, 1);
+  return LLVMBuildICmp(e->builder, LLVMIntNE, passed, emit_i32(e, 0), "");
 }
 
 /* Numbers of 8 and 16 bits come in 32-bit registers. */

@@ -62,5 +62,11 @@ void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMVal
                     int rank, LLVMValueRef barrier, LLVMValueRef blocks);
 LLVMValueRef nvptx_cluster_address(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);
 LLVMValueRef nvptx_cluster_load(emitter *e, LLVMTypeRef type, LLVMValueRef address, int offset);
+void nvptx_cluster_push(emitter *e, LLVMValueRef stored, LLVMValueRef address, int offset,
+                        LLVMValueRef barrier);
+void nvptx_cluster_arrive(emitter *e);
+void nvptx_cluster_await(emitter *e);
+void nvptx_cluster_publish(emitter *e);
+LLVMValueRef nvptx_all_pushed(emitter *e, LLVMValueRef pointer);
 
 #endif

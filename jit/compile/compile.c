@@ -189,7 +189,9 @@ llrt_status jit_compile_module(LLVMModuleRef module, const plan_target *target, 
   memset(result, 0, sizeof *result);
   diagnostics report = {0};
   LLVMTargetMachineRef machine;
-  const jit_machine_wishes wishes = {.ptx = has_flag(module, EMIT_PTX_84) ? 84 : 0,
+  const jit_machine_wishes wishes = {.ptx = has_flag(module, EMIT_PTX_84)   ? 84
+                                            : has_flag(module, EMIT_PTX_81) ? 81
+                                                                            : 0,
                                      .fast = target->isa == PLAN_ISA_NVPTX &&
                                              has_flag(module, EMIT_ROWS)};
   llrt_status status = jit_machine_create(target, wishes, &machine);

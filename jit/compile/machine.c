@@ -17,10 +17,10 @@ typedef struct machine_row {
 
 /* PTX versions are the lowest that know the target (sm_89: its conversions of 8-bit floats), so
  * that the oldest drivers take the text; modules with instructions that came later say so
- * (EMIT_PTX_84). x86-64-v4 as a processor prefers 256-bit vectors; plans count on whole 512-bit
- * registers. VBMI, which the level leaves out, moves the bytes of two registers anywhere by one
- * instruction; without it that takes up to a dozen. VNNI, which came with it or soon after, adds
- * products of 16 bits to sums by one. */
+ * (EMIT_PTX_81, EMIT_PTX_84). x86-64-v4 as a processor prefers 256-bit vectors; plans count on
+ * whole 512-bit registers. VBMI, which the level leaves out, moves the bytes of two registers
+ * anywhere by one instruction; without it that takes up to a dozen. VNNI, which came with it or
+ * soon after, adds products of 16 bits to sums by one. */
 static const machine_row rows[] = {
     {"sm_80", "nvptx64-nvidia-cuda", "sm_80", "+ptx70"},
     {"sm_89", "nvptx64-nvidia-cuda", "sm_89", "+ptx81"},

@@ -53,7 +53,10 @@ static void make_steps(emitter *e, int first, int n) {
     case PLAN_REGISTERS: emit_registers_step(e, step); break;
     case PLAN_SHUFFLE: emit_shuffle_step(e, step); break;
     case PLAN_SHARED_STORE: emit_shared_store_step(e, step); break;
-    case PLAN_BARRIER: e->ops->barrier(e, step->own); break;
+    case PLAN_BARRIER:
+      if (step->pushed) emit_pushed_step(e);
+      else e->ops->barrier(e, step->own);
+      break;
     case PLAN_SHARED_LOAD: emit_shared_load_step(e, step); break;
     case PLAN_MAP: emit_map_step(e, step); break;
     case PLAN_STORE: emit_store_step(e, step); break;
@@ -163,6 +166,7 @@ static void emit_function(emitter *e) {
                          : start;
     }
   }
+  emit_begin_pushed(e);
   e->grid = emit_i64(e, 0);
   for (int i = 0; i < kernel->n_digits; i++) e->upper[i] = e->grid;
   if (kernel->lookback.used) emit_ticket(e);

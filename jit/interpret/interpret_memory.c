@@ -463,7 +463,7 @@ llrt_status interpret_shared(interpreter *in, const plan_step *step, int value, 
     if ((offset >> bits & bits_mask(parts)) != step->repetition) continue;
     uint64_t own = (uint64_t)(at / per_block);
     uint64_t block = f2_apply(blocks.of_tile, interpreter_tile(in, value, at)) ^ (own & blocks.own);
-    if (!load && block != own)
+    if (!load && block != own && !buffer->pushed)
       return llrt_error(LLRT_INTERNAL, "block %llu stores in another's memory",
                         (unsigned long long)own);
     offset = (offset & bits_mask(bits)) * buffer->bits / 4 + interpreter_slot(in, buffer) +

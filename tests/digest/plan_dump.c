@@ -24,7 +24,7 @@ HAS_SIZE(plan_range, 184);
 HAS_SIZE(plan_walk, 296);
 HAS_SIZE(plan_view, 68);
 HAS_SIZE(plan_box, 104);
-_Static_assert(offsetof(plan_kernel, digit) - offsetof(plan_kernel, n_tensors) == 384,
+_Static_assert(offsetof(plan_kernel, digit) - offsetof(plan_kernel, n_tensors) == 392,
                "a new field of plan_kernel goes into the dump");
 _Static_assert(sizeof(plan_launch) - offsetof(plan_launch, block_elements) - sizeof(plan_pace) ==
                    1344, /* costs are no part of a plan */
@@ -232,6 +232,7 @@ static void put_value(llrt_text *out, const plan_value *x) {
 
 static void put_buffer(llrt_text *out, const plan_buffer *x) {
   NUMBER(bytes) NUMBER(offset) NUMBER(slots) NUMBER(iterations) NUMBER(bits) NUMBER(window)
+  NUMBER(pushed)
   put_layout(out, "layout", &x->layout);
 }
 
@@ -269,7 +270,7 @@ static void put_step(llrt_text *out, const plan_step *x) {
   NUMBER(reverse) NUMBER(joins) NUMBER(nested) NUMBER(turned) NUMBER(looped) NUMBER(pairs)
   NUMBER(ordered)
   NUMBER(relative)
-  NUMBER(bare) NUMBER(by_warps) NUMBER(own) NUMBER(by_value) NUMBER(lazy) NUMBER(box)
+  NUMBER(bare) NUMBER(by_warps) NUMBER(own) NUMBER(pushed) NUMBER(by_value) NUMBER(lazy) NUMBER(box)
   NUMBER(axis) NUMBER(axis_bits)
   NUMBER(with)
   NUMBER(index_in) NUMBER(index_with) NUMBER(index_out) NUMBER(sizes)
@@ -391,7 +392,8 @@ static void put_head(llrt_text *out, const plan_kernel *x) {
   NUMBER(n_tensors) NAMED("halves", split_128)
   NUMBER(lane_bits) NUMBER(warp_bits) NUMBER(cluster_bits)
   NAMED("half", stored_half) NUMBER(producers)
-  NUMBER(slots) NUMBER(barriers) NUMBER(band) NUMBER(band_from) NUMBER(resident) NUMBER(flat)
+  NUMBER(slots) NUMBER(barriers) NUMBER(pushed)
+  NUMBER(band) NUMBER(band_from) NUMBER(resident) NUMBER(flat)
   NUMBER(streams_from)
   BITS(fill)
   if (x->band_from > 0) PLAN_NUMBER(band_pitch)

@@ -2,8 +2,9 @@
 #ifndef LLRT_JIT_EMIT_MODULE_FLAGS_H
 #define LLRT_JIT_EMIT_MODULE_FLAGS_H
 
-/* The name of a metadata node: a module that has it needs PTX ISA 8.4 even where its target's
+/* Names of metadata nodes: a module that has one needs PTX ISA 8.1, or 8.4, even where its target's
  * default is older. */
+#define EMIT_PTX_81 "llrt_ptx_81"
 #define EMIT_PTX_84 "llrt_ptx_84"
 
 /* The name of another: its code is a program over rows, long and without walks, of which ptxas

@@ -156,6 +156,17 @@ typedef struct emit_target_ops {
   /* The address (i32) in the cluster's shared memory of what `pointer` is in block number `rank`
    * (i32) of the cluster. NULL: the target has no clusters. */
   LLVMValueRef (*cluster_address)(emitter *e, LLVMValueRef pointer, LLVMValueRef rank);
+  /* Stores words of 32 bits `offset` bytes behind it, which tell the barrier (such an address) of
+   * their bytes. */
+  void (*cluster_push)(emitter *e, LLVMValueRef stored, LLVMValueRef address, int offset,
+                       LLVMValueRef barrier);
+  /* The thread goes on, and awaits that all of the cluster have come to where they went on; makes
+   * barriers known to those. */
+  void (*cluster_arrive)(emitter *e);
+  void (*cluster_await)(emitter *e);
+  void (*cluster_publish)(emitter *e);
+  /* phase_passed where other blocks of the cluster have stored. */
+  LLVMValueRef (*all_pushed)(emitter *e, LLVMValueRef pointer);
   /* Loads `type` from `offset` bytes behind such an address. NULL: the target has no clusters. */
   LLVMValueRef (*cluster_load)(emitter *e, LLVMTypeRef type, LLVMValueRef address, int offset);
   /* Begins to copy 4, 8 or 16 bytes from global to shared memory. present: where it does not hold,

@@ -84,7 +84,8 @@ static void move_value(emitter *e, const plan_step *step, int number, bool load,
   else if (!load) next = emit_open_guard_of_warps(e, warps);
   const bool parted = e->parted;
   if (next) e->parted = false;
-  a.cluster = load && !tensor && !plan_is_local(e->kernel, step->buffer, a.value);
+  const bool pushed = !tensor && !load && e->kernel->buffer[step->buffer].pushed;
+  a.cluster = pushed || (load && !tensor && !plan_is_local(e->kernel, step->buffer, a.value));
   if (a.cluster) plan_blocks_of_buffer(e->kernel, step->buffer, &a.blocks);
   if (tensor && e->both) a.place = *e->both;
   else if (tensor) emit_place_tensor(e, a.value, step->tensor, &a.place);
@@ -125,6 +126,7 @@ void emit_store_step(emitter *e, const plan_step *step) {
 }
 
 void emit_shared_store_step(emitter *e, const plan_step *step) {
+  if (e->kernel->buffer[step->buffer].pushed) emit_await_blocks(e);
   move_value(e, step, step->in, false, false);
 }
 

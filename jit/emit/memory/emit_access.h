@@ -30,7 +30,7 @@ typedef struct access {
       stored[MAX_WAITING]; /* pieces whose addresses are made, to be stored together */
   int waiting;
   bool load;
-  bool cluster;                                   /* a load from the memory of other blocks */
+  bool cluster;                                   /* of the memory of other blocks */
   plan_blocks blocks;                             /* cluster: of the buffer */
   LLVMValueRef block[1 << PLAN_MAX_CLUSTER_BITS]; /* cluster: its address, by what registers add to
                                                      the block */

@@ -39,16 +39,32 @@ static LLVMValueRef fill_of(const emitter *e, const access *a, LLVMTypeRef type)
   return emit_splat(type, pattern);
 }
 
-/* From the block of the cluster that has it: of each block the buffer's address is made once. */
-static LLVMValueRef cluster_load(emitter *e, LLVMTypeRef type, access *a, uint64_t tile) {
-  uint64_t known = f2_apply(a->blocks.of_tile, tile);
-  int64_t behind;
-  LLVMValueRef *start = &a->block[known], offset = emit_buffer_offset(e, &a->place, tile, &behind);
+/* The buffer in the block of the cluster that has an element: each is found once. */
+static LLVMValueRef cluster_buffer(emitter *e, access *a, uint64_t tile) {
+  const uint64_t known = f2_apply(a->blocks.of_tile, tile);
+  LLVMValueRef *start = &a->block[known];
   if (!*start)
     *start =
         e->ops->cluster_address(e, a->place.base, emit_block_of(e, a->value, &a->blocks, known));
-  LLVMValueRef address = LLVMBuildAdd(e->builder, *start, offset, "");
-  return e->ops->cluster_load(e, type, address, (int)behind);
+  return *start;
+}
+
+static LLVMValueRef cluster_load(emitter *e, LLVMTypeRef type, access *a, uint64_t tile) {
+  int64_t behind;
+  LLVMValueRef start = cluster_buffer(e, a, tile),
+               offset = emit_buffer_offset(e, &a->place, tile, &behind);
+  return e->ops->cluster_load(e, type, LLVMBuildAdd(e->builder, start, offset, ""), (int)behind);
+}
+
+static void cluster_push(emitter *e, access *a, uint64_t tile, LLVMValueRef stored) {
+  const plan_buffer *buffer = &e->kernel->buffer[a->step->buffer];
+  int64_t behind;
+  LLVMValueRef start = cluster_buffer(e, a, tile),
+               offset = emit_buffer_offset(e, &a->place, tile, &behind);
+  LLVMValueRef barrier =
+      LLVMBuildAdd(e->builder, start, emit_i32(e, e->kernel->pushed - buffer->offset), "");
+  e->ops->cluster_push(e, stored, LLVMBuildAdd(e->builder, start, offset, ""), (int)behind,
+                       barrier);
 }
 
 static LLVMValueRef plain_load(emitter *e, LLVMTypeRef type, access *a, uint64_t tile) {
@@ -144,6 +160,10 @@ void access_store_waiting(emitter *e, access *a) {
 }
 
 void access_store_piece(emitter *e, access *a, uint64_t tile, LLVMValueRef stored) {
+  if (a->cluster) {
+    cluster_push(e, a, tile, stored);
+    return;
+  }
   LLVMValueRef condition = access_condition(e, a, tile);
   LLVMTypeRef type = LLVMTypeOf(stored);
   if (condition && !a->step->streaming && masks_all(e, type)) {

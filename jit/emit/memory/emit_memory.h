@@ -97,4 +97,13 @@ void emit_set_nontemporal(const emitter *e, LLVMValueRef store, int bytes);
  */
 LLVMValueRef emit_collected(emitter *e, LLVMValueRef pointer);
 
+/* ---- what blocks of a cluster store in each other's memory: emit_pushed.c ---- */
+
+/* Does nothing where they do not. */
+void emit_begin_pushed(emitter *e);
+/* Behind it all blocks of the cluster have begun. Once. */
+void emit_await_blocks(emitter *e);
+/* Behind it all is there that the block loads. */
+void emit_pushed_step(emitter *e);
+
 #endif

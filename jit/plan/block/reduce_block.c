@@ -70,13 +70,18 @@ static int count_beyond(const plan_value *value, plan_dim dim, int from) {
 }
 
 /* The layout behind shared memory: the reduced columns of warps lie in lanes that hold copies,
- * lowest first, and then in registers. spread: registers take their places in the warps. */
-static llrt_status behind_shared(const plan_value *in, int kept, bool spread, plan_value *out) {
+ * lowest first, and then in registers. spread: registers take their places in the warps, from the
+ * lowest on; to_blocks: where they are not enough for all, from the highest on, so that each block
+ * of a cluster has a part. */
+static llrt_status behind_shared(const plan_value *in, int kept, bool spread, bool to_blocks,
+                                 plan_value *out) {
   vector_list dims[3];
   int bit[LLRT_MAX_BITS], n = plan_fold_bits(in, PLAN_WARP, kept, bit), next = 0;
   uint64_t moved[LLRT_MAX_BITS];
   for (int i = 0; i < 3; i++) vector_list_read(in, (plan_dim)i, &dims[i]);
-  for (int i = 0; i < n; i++) {
+  const bool blocks_first = to_blocks && n > dims[0].n;
+  for (int turn = 0; turn < n; turn++) {
+    const int i = blocks_first ? n - 1 - turn : turn;
     uint64_t *warp = &dims[2].at[bit[i]];
     moved[i] = *warp;
     *warp = spread && dims[0].n > 0 ? dims[0].at[--dims[0].n] : 0;
@@ -109,7 +114,7 @@ static llrt_status spread_copies(draft *d, int *number) {
 static llrt_status through_shared(draft *d, reduce_value *value, int kept, bool spread) {
   const plan_value in = d->kernel->value[value->key];
   plan_value target;
-  LLRT_TRY(behind_shared(&in, kept, spread, &target));
+  LLRT_TRY(behind_shared(&in, kept, spread, d->pushes, &target));
   LLRT_TRY(spread_copies(d, &value->key));
   LLRT_TRY(draft_exchange(d, value->key, &target, &value->key));
   if (!value->pairs) return LLRT_OK;

@@ -207,14 +207,17 @@ static void print_exchange(const plan_kernel *kernel, const plan_step *step, llr
     plan_print_value(kernel, step->out, text);
     break;
   case PLAN_SHARED_STORE:
-    llrt_text_add(text, "store v%d to shared buffer %d (%d bytes)", step->in, step->buffer,
-                  kernel->buffer[step->buffer].bytes);
+    llrt_text_add(text, "store v%d to shared buffer %d (%d bytes)%s", step->in, step->buffer,
+                  kernel->buffer[step->buffer].bytes,
+                  kernel->buffer[step->buffer].pushed ? " of the blocks that load it" : "");
     print_shared_access(kernel, step, step->in, text);
     print_repetition(kernel, step, text);
     break;
   case PLAN_BARRIER:
-    llrt_text_add(text, "barrier%s",
-                  kernel->cluster_bits > 0 && !step->own ? " of the cluster" : "");
+    llrt_text_add(text, "%s",
+                  step->pushed                             ? "await all of the pushed buffer"
+                  : kernel->cluster_bits > 0 && !step->own ? "barrier of the cluster"
+                                                           : "barrier");
     break;
   case PLAN_SHARED_LOAD:
     llrt_text_add(text, "load shared buffer %d%s", step->buffer,

@@ -6,6 +6,7 @@
 #include "jit/plan/facts/access.h"
 #include "jit/plan/facts/following.h"
 #include "jit/plan/facts/box.h"
+#include "jit/plan/facts/buffer_use.h"
 #include "jit/plan/facts/index_eval.h"
 #include "jit/plan/facts/matrix.h"
 #include "jit/plan/facts/row_group.h"
@@ -37,14 +38,43 @@ static llrt_status check_access(const plan_kernel *kernel, int at, const plan_va
   return LLRT_OK;
 }
 
-/* A block stores in its own memory, and matrices come from there; an access stays in one block. */
+/* A buffer that blocks push to: loads are of the own block, each element is one thread's, and the
+ * block waits in between. */
+static llrt_status check_pushed(const plan_kernel *kernel, int at, const plan_value *value) {
+  const plan_step *step = &kernel->step[at];
+  const plan_buffer *buffer = &kernel->buffer[step->buffer];
+  const llrt_layout *layout = &buffer->layout;
+  const bool load = step->kind == PLAN_SHARED_LOAD;
+  CHECK(kernel->cluster_bits > 0 && buffer->bits == 32 && value->bits == 32 && step->vector <= 2 &&
+            buffer->slots == 0 && layout->in[1].bits == 0 && !step->matrix &&
+            !plan_fetches_together(kernel),
+        "step %d: buffer %d cannot be pushed to", at, step->buffer);
+  CHECK(layout->in[0].bits + layout->in[2].bits == layout->out[0].bits,
+        "buffer %d: several copies of an element are pushed", step->buffer);
+  CHECK(!plan_meets_cluster(kernel, at), "step %d: blocks that met push", at);
+  CHECK(plan_pushed_buffer(kernel) == step->buffer, "buffer %d is pushed to, too", step->buffer);
+  CHECK(!load || plan_is_local(kernel, step->buffer, value), "step %d: another block's memory", at);
+  const plan_step *other = &kernel->step[at + (load ? -1 : 1)];
+  CHECK(other->kind == PLAN_BARRIER && other->pushed, "step %d: nothing waits for what is pushed",
+        at);
+  for (int i = 0; i < kernel->n_buffers; i++)
+    CHECK(i == step->buffer || plan_buffer_end(&kernel->buffer[i]) <= buffer->offset,
+          "buffers %d and %d, which is pushed to, lie in one place", i, step->buffer);
+  return LLRT_OK;
+}
+
+/* A block stores in its own memory, or pushes, and matrices come from there; an access stays in one
+ * block. */
 static llrt_status check_blocks(const plan_kernel *kernel, int at, const plan_value *value) {
   const plan_step *step = &kernel->step[at];
   plan_blocks blocks;
   plan_address_map map;
   int positions[LLRT_MAX_BITS];
+  const bool pushed = kernel->buffer[step->buffer].pushed;
+  if (pushed) LLRT_TRY(check_pushed(kernel, at, value));
   if (plan_is_local(kernel, step->buffer, value)) return LLRT_OK;
-  CHECK(step->kind == PLAN_SHARED_LOAD && !step->matrix, "step %d: another block's memory", at);
+  CHECK((step->kind == PLAN_SHARED_LOAD || pushed) && !step->matrix,
+        "step %d: another block's memory", at);
   plan_blocks_of_buffer(kernel, step->buffer, &blocks);
   plan_address_of_buffer(kernel, step->buffer, &map);
   CHECK(plan_access_positions(value, &map, PLAN_REGISTER, step->vector, positions),

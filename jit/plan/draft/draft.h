@@ -159,7 +159,9 @@ typedef struct draft {
 
   /* ---- the work tile ---- */
   int tile_bits;
-  bool keeps; /* rings hold what walks share: other buffers lie behind them */
+  bool keeps;  /* rings hold what walks share: other buffers lie behind them */
+  bool pushes; /* what blocks of a cluster exchange they store in each other's memory, as far as
+                  shared memory has room beside all else */
   bool apart; /* small buffers of steps that no loop makes lie beside each other, so that no barrier
                  has to stand between a load and the next store */
   int strip_bits; /* of these, the last ones of either order: they number the tiles that a block

@@ -5,6 +5,7 @@
 #include "jit/plan/cost/cost.h"
 #include "jit/plan/facts/access.h"
 #include "jit/plan/facts/box.h"
+#include "jit/plan/facts/buffer_use.h"
 
 #include <string.h>
 
@@ -53,6 +54,10 @@ void draft_finish(plan_kernel *kernel) {
   for (int i = 0; i < kernel->n_buffers; i++)
     kernel->launch.shared_bytes =
         bits_max(kernel->launch.shared_bytes, plan_buffer_end(&kernel->buffer[i]));
+  if (plan_pushed_buffer(kernel) >= 0) {
+    kernel->pushed = (kernel->launch.shared_bytes + 7) & -8;
+    kernel->launch.shared_bytes = kernel->pushed + 8;
+  }
   if (kernel->producers) {
     kernel->launch.threads += kernel->producers << kernel->lane_bits;
     kernel->barriers = (kernel->launch.shared_bytes + 7) & -8;

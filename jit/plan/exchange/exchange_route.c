@@ -8,6 +8,7 @@
 #include "jit/plan/draft/draft.h"
 #include "jit/plan/exchange/exchange.h"
 #include "jit/plan/facts/access.h"
+#include "jit/plan/facts/box.h"
 #include "jit/plan/facts/buffer_use.h"
 #include "jit/plan/facts/thread_basis.h"
 #include "jit/plan/facts/value.h"
@@ -156,11 +157,70 @@ static llrt_status buffer_steps(draft *d, const swizzle *chosen, const uint8_t m
   return LLRT_OK;
 }
 
+/* ---- what blocks push to each other ---- */
+
+/* Whether every block of the cluster has a part of its own. */
+static bool parts_blocks(const thread_basis *side) {
+  f2_basis span;
+  f2_basis_init(&span);
+  for (int i = side->n_warps - side->cluster; i < side->n_warps; i++)
+    if (side->warps[i] >> side->tile_bits || !f2_basis_insert(&span, side->warps[i])) return false;
+  return side->cluster > 0;
+}
+
+/* A buffer in which each block finds all that it loads: that of the way back, on which loading
+ * blocks store. *found: there is one, beside all that shared memory holds. */
+static llrt_status plan_push(const draft *d, const thread_basis *from, const thread_basis *to,
+                             const plan_value *target, swizzle *out, bool *found) {
+  const plan_kernel *kernel = d->kernel;
+  const int none = 0, barriers = 8 + 24 * kernel->slots;
+  *found = false;
+  if (!d->pushes || target->bits != 32 || plan_in_loop(kernel) || kernel->launch.rounds > 0 ||
+      d->strip_bits > 0 || plan_fetches_together(kernel) || plan_pushed_buffer(kernel) >= 0 ||
+      plan_meets_cluster(kernel, kernel->n_steps) || !parts_blocks(from) || !parts_blocks(to))
+    return LLRT_OK;
+  swizzle back;
+  LLRT_TRY(swizzle_plan(&kernel->target, none, target->bits, to, from, &back));
+  const llrt_layout *layout = &back.buffer.layout;
+  int end = 0;
+  for (int i = 0; i < kernel->n_buffers; i++)
+    end = bits_max(end, plan_buffer_end(&kernel->buffer[i]));
+  back.buffer.offset = (end + 15) & -16;
+  back.buffer.pushed = true;
+  *out = back;
+  out->vector[0] = bits_min(back.vector[1], 2);
+  out->vector[1] = back.vector[0];
+  *found = back.rep_bits == 0 && layout->in[0].bits + layout->in[2].bits == layout->out[0].bits &&
+           back.buffer.offset + back.buffer.bytes + barriers <= kernel->target.facts.shared_bytes;
+  return LLRT_OK;
+}
+
+static llrt_status push_steps(draft *d, const swizzle *chosen, const plan_value *target, int *at) {
+  plan_kernel *kernel = d->kernel;
+  const int in = *at, buffer = kernel->n_buffers;
+  if (buffer == PLAN_MAX_BUFFERS)
+    return llrt_error(LLRT_UNSUPPORTED, "a kernel of more than %d buffers", PLAN_MAX_BUFFERS);
+  kernel->buffer[kernel->n_buffers++] = chosen->buffer;
+  LLRT_TRY(draft_value(kernel, target, at));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_SHARED_STORE,
+                                          .in = (uint8_t)in,
+                                          .buffer = (uint8_t)buffer,
+                                          .vector = (uint8_t)chosen->vector[0]}));
+  LLRT_TRY(draft_step(kernel, (plan_step){.kind = PLAN_BARRIER, .pushed = true}));
+  return draft_step(kernel, (plan_step){.kind = PLAN_SHARED_LOAD,
+                                        .out = (uint8_t)*at,
+                                        .buffer = (uint8_t)buffer,
+                                        .vector = (uint8_t)chosen->vector[1]});
+}
+
 /* The same, with accesses of lanes on both sides. */
 static llrt_status swizzle_steps(draft *d, const thread_basis *from, const thread_basis *to,
                                  const plan_value *target, int *at) {
   static const uint8_t no_matrix[2];
   swizzle chosen;
+  bool pushes;
+  LLRT_TRY(plan_push(d, from, to, target, &chosen, &pushes));
+  if (pushes) return push_steps(d, &chosen, target, at);
   LLRT_TRY(swizzle_plan(&d->kernel->target, held_bytes(d), target->bits, from, to, &chosen));
   if (d->options && d->options->single_accesses) chosen.vector[0] = chosen.vector[1] = 0;
   return buffer_steps(d, &chosen, no_matrix, target, at);

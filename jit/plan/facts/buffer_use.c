@@ -36,6 +36,20 @@ bool plan_others_read(const plan_kernel *kernel) {
   return read && kernel->cluster_bits > 0;
 }
 
+int plan_pushed_buffer(const plan_kernel *kernel) {
+  int at = kernel->n_buffers - 1;
+  while (at >= 0 && !kernel->buffer[at].pushed) at--;
+  return at;
+}
+
+bool plan_meets_cluster(const plan_kernel *kernel, int n) {
+  bool meets = false;
+  for (int i = 0; i < n; i++)
+    meets |=
+        kernel->step[i].kind == PLAN_BARRIER && !kernel->step[i].own && !kernel->step[i].pushed;
+  return meets;
+}
+
 int plan_ring_bytes(const plan_kernel *kernel) {
   int bytes = 0;
   for (int i = 0; i < kernel->n_buffers; i++)

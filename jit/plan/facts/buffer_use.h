@@ -12,6 +12,11 @@ bool plan_in_loop(const plan_kernel *kernel);
 /* Whether other blocks of the cluster may still read a block's memory, in which it then neither
  * stores nor ends. */
 bool plan_others_read(const plan_kernel *kernel);
+/* The number of the buffer that blocks of a cluster push to; -1: there is none. */
+int plan_pushed_buffer(const plan_kernel *kernel);
+/* Whether any of the first n steps is a barrier of the cluster. Blocks that have met there do not
+ * push: they are under way to another one since they began. */
+bool plan_meets_cluster(const plan_kernel *kernel, int n);
 /* Bytes of shared memory that rings take. */
 int plan_ring_bytes(const plan_kernel *kernel);
 

@@ -100,7 +100,8 @@ typedef struct plan_kernel {
   uint8_t slots; /* with producers: of every ring */
   uint8_t team_bits; /* in rounds: log2 teams of 2^warp_bits warps each, which take a block's
                         positions by turns, so that one multiplies while another one stores */
-  int32_t barriers;  /* with producers: where the slots' barriers lie in shared memory, bytes */
+  int32_t pushed;   /* with a pushed buffer: where the barrier lies that its elements tell, bytes */
+  int32_t barriers; /* with producers: where the slots' barriers lie in shared memory, bytes */
 
   /* ---- order of blocks ---- */
   /* > 0: the second place of the grid is cut into bands of so many positions (the last has what is

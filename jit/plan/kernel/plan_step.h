@@ -43,6 +43,9 @@ typedef struct plan_buffer {
   uint8_t iterations; /* how many bits of repetition a loop numbers; the others are the steps' */
   uint8_t bits;       /* of an element */
   uint8_t window;     /* a mask of the lowest offset bits */
+  bool pushed; /* blocks of a cluster store in each other's memory, each element once, and load
+                  from their own alone. Of 32-bit elements, no ring, used once; nothing else lies
+                  there. One buffer of a kernel at most */
 } plan_buffer;
 
 /* What a PLAN_MAP step does to each element; as llrt_map (include/llrt/map.h), resolved. */
@@ -352,6 +355,7 @@ typedef struct plan_step {
   bool by_warps; /* WALK on a GPU: nothing in its body waits for other warps, and one of which no
                     element lies inside in the last turn does not take it */
   bool own;      /* BARRIER: of the block alone, where it is one of a cluster */
+  bool pushed;   /* BARRIER: waits alone, for all elements of the pushed buffer */
   bool by_value; /* MAP: SCALE by value `second` */
   bool lazy;     /* MAP of whole words, SHARED_LOAD of matrices, GPU: each word is made where a DOT,
                     or a lazy MAP behind, first uses it. They alone use the value, and what it is

@@ -313,6 +313,7 @@ llrt_status packed_plan_kernel(packed *p, const plan_target *target, const plan_
   draft *d = &p->x.d;
   int sums;
   draft_begin(d, &p->job.desc, target, options, kernel);
+  d->pushes = true;
   d->row_bits = p->shape.m;
   draft_sum_along(d, packed_axis(&p->job, PACKED_K), packed_axis(&p->job, PACKED_M));
   p->x.job = &p->job;

@@ -190,6 +190,8 @@ const int compute_forms_count = sizeof compute_forms / sizeof *compute_forms;
   "softmax layer_norm rms_norm rms_norm_residual silu_mul e4m3_group e4m3_row norm_e4m3 mxfp8 " \
   "mxfp4"
 
+#define SCALED "nvfp4 mxfp8_128x4 mxfp4_128x4 nvfp4_128x4"
+
 const compute_shape compute_shapes[] = {
     {LLRT_BF16, 8192, 4096, false, NULL},
     {LLRT_BF16, 16384, 128, false, NULL},
@@ -221,7 +223,9 @@ const compute_shape compute_shapes[] = {
     {LLRT_BF16, 1024, 6144, true, NULL},
     {LLRT_BF16, 8192, 6144, true, NULL},
     {LLRT_BF16, 32768, 6144, true, NULL},
-    {LLRT_BF16, 16384, 4096, false, LONG " rope"},
+    {LLRT_BF16, 16384, 4096, false, LONG " rope " SCALED},
+    {LLRT_F16, 16384, 4096, false, "mxfp8 mxfp4 " SCALED},
+    {LLRT_F32, 16384, 4096, false, "mxfp8 mxfp4 " SCALED},
     {LLRT_BF16, 16384, 16384, false, LONG},
     {LLRT_BF16, 4096, 65536, false, LONG},
     {LLRT_BF16, 8192, 8192, false, "rope"},

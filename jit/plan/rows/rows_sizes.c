@@ -16,7 +16,7 @@
 /* Of what a block of several keeps of a row one in so many more are read again. */
 #define KEPT_SHARE 4
 /* Tensors of a row that a block with as many threads as there may be walks. */
-#define LIGHT_INPUTS 2
+#define LIGHT_INPUTS 3
 
 /* Instructions that an element of a node takes, about. */
 static int weight_of(int op) {

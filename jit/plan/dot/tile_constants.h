@@ -99,7 +99,7 @@
 /* Bytes of a clock that all multiprocessors fetch through it together, packed. */
 #define TILE_CACHE_OF_PACKED 5719.64
 /* Bytes of a clock that all multiprocessors fetch through it together, dense. */
-#define TILE_CACHE_OF_DENSE 9022.48
+#define TILE_CACHE_OF_DENSE 8950
 /* Bytes of a clock that all multiprocessors fetch through it together, bytes. */
 #define TILE_CACHE_OF_BYTES 8373.53
 /* Bytes of a clock that all multiprocessors fetch through it together, torn. */

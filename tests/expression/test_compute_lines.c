@@ -174,12 +174,14 @@ Test(compute_lines, append_registers) {
   llrt_op_desc_destroy(&desc);
 }
 
-/* Two tensors of so many bf16 in each of 512 rows, and `weights` that all rows share. */
+/* Two tensors of so many bf16 in each of 512 rows, or y of one for each, and `weights` that all
+ * rows share. */
 static char *compiled_rows(const char *text, int length, int weights, llrt_emit form) {
   llrt_tensor row = {.dtype = LLRT_BF16, .rank = 2, .shape = {512, length}},
               weight = {.dtype = LLRT_BF16, .rank = 1, .shape = {length}};
+  llrt_tensor joined = {.dtype = LLRT_BF16, .rank = 1, .shape = {512}};
   llrt_arg args[] = {{.name = "x", .tensor = &row},
-                     {.name = "y", .tensor = &row},
+                     {.name = "y", .tensor = strstr(text, "(y[t])") ? &joined : &row},
                      {.name = "w", .tensor = &weight},
                      {.name = "b", .tensor = &weight}};
   return compiled_with(text, args, 2 + weights, form);
@@ -193,11 +195,30 @@ Test(compute_lines, threads_of_walks) {
     int weights, threads;
   } cases[] = {{"(x[t n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) }", 0, 1024},
                {"(x[t n], w[n]) -> (y[t n]) { y = x * rsqrt(mean(x * x, n) + 1e-6) * w }", 1, 1024},
-               {"(x[t n], w[n], b[n]) -> (y[t n]) { y = (x - mean(x, n)) * w + b }", 2, 512}};
+               {"(x[t n], w[n], b[n]) -> (y[t n]) { y = (x - mean(x, n)) * w + b }", 2, 1024}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char *ptx = compiled_rows(cases[i].text, 151936, cases[i].weights, LLRT_EMIT_OBJECT);
     cr_expect_eq(directive(ptx, ".maxntid "), cases[i].threads, "%s", cases[i].text);
     llrt_buffer_free(&ptx);
+  }
+}
+
+/* A row that one walk reads is copied to shared memory ahead of it, and what one position counts in
+ * is the work of the warps that have it; a row that another walk reads, too, is not. */
+Test(compute_lines, copies_ahead_of_one_walk) {
+  static const struct {
+    const char *text;
+    bool copies, holds;
+  } cases[] = {{"(x[t n]) -> (y[t]) { y = log(sum(exp(x - max(x, n)), n)) }", true, false},
+               {"(x[t n]) -> (y[t]) { y = max(x, n) - sum(where(n == t, x, 0), n) }", true, true},
+               {"(x[t n]) -> (y[t]) { y = sum(where(n < t, x, 0), n) }", true, false},
+               {"(x[t n]) -> (y[t n]) { y = x / sum(where(t == n, x, 0), n) }", false, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *plan = compiled_rows(cases[i].text, 151936, 0, LLRT_EMIT_PLAN);
+    cr_expect_eq(strstr(plan, "copy tensor 0 to shared buffer") != NULL, cases[i].copies, "%s",
+                 cases[i].text);
+    cr_expect_eq(strstr(plan, "if position v") != NULL, cases[i].holds, "%s", cases[i].text);
+    llrt_buffer_free(&plan);
   }
 }
 

@@ -26,11 +26,14 @@ static int inside_casts(const expr_program *program, int at) {
   return at;
 }
 
-/* Whether argument k of a comparison is a position, and the other one the same all along it. */
-static bool finds(const expr_program *program, const program_node *equal, int k, wanted *w) {
+/* Whether argument k of a comparison is a position along the axis that is joined, and the other one
+ * the same all along it. */
+static bool finds(const expr_program *program, const program_node *sum, int k, wanted *w) {
+  const program_node *equal = &program->node[program->node[sum->arg[0]].arg[0]];
   const program_node *position = &program->node[inside_casts(program, equal->arg[k])];
   *w = (wanted){.axis = position->slot, .place = equal->arg[1 - k]};
-  return position->op == EXPR_POSITION && !(program->node[w->place].axes >> position->slot & 1);
+  return position->op == EXPR_POSITION && sum->reduced == 1u << w->axis &&
+         !(program->node[w->place].axes >> w->axis & 1);
 }
 
 /* A row of one position may be -0, to which nothing may be added. */
@@ -42,9 +45,8 @@ static bool is_one_hot(const rows *r, const program_node *sum, wanted *w) {
   const program_node *equal = &program->node[choice->arg[0]],
                      *zero = &program->node[choice->arg[2]];
   if (equal->op != EXPR_EQUAL || zero->op != EXPR_NUMBER || zero->bits != 0) return false;
-  if (!finds(program, equal, 0, w) && !finds(program, equal, 1, w)) return false;
-  return sum->reduced == 1u << w->axis && r->d.shape[w->axis].known != 1 &&
-         !rows_walks(r, w->place);
+  if (!finds(program, sum, 0, w) && !finds(program, sum, 1, w)) return false;
+  return r->d.shape[w->axis].known != 1 && !rows_walks(r, w->place);
 }
 
 /* The bits of a position that registers move; 0: none, or they are not bits of it. */

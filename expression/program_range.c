@@ -71,6 +71,65 @@ static int most(const expr_program *program, int at, int depth) {
 
 int program_most(const expr_program *program, int node) { return most(program, node, DEPTH); }
 
+/* A positive constant of f32 that is not infinite. */
+static bool is_factor(const expr_program *program, int at, float *factor) {
+  const program_node *node = &program->node[at];
+  uint32_t code = (uint32_t)node->bits;
+  if (node->op != EXPR_NUMBER || node->type != LLRT_F32) return false;
+  memcpy(factor, &code, sizeof *factor);
+  return code > 0 && code < F32_INFINITY;
+}
+
+static int least(const expr_program *program, int at, int depth) {
+  const program_node *node = &program->node[at];
+  int none = -PROGRAM_ANY_SIZE, of[3] = {none, none, none};
+  float factor;
+  if (depth == 0 || node->type != LLRT_F32) return none;
+  if (is_factor(program, at, &factor)) return ilogbf(factor);
+  for (int i = 0; i < node->n_args; i++) of[i] = least(program, node->arg[i], depth - 1);
+  switch (node->op) {
+  case EXPR_MAXIMUM: return bits_max(of[0], of[1]);
+  case EXPR_MINIMUM: return bits_min(of[0], of[1]);
+  case EXPR_WHERE: return bits_min(of[1], of[2]);
+  case EXPR_MULTIPLY: return of[0] == none || of[1] == none ? none : of[0] + of[1];
+  case EXPR_DIVIDE:
+    if (of[0] == none || !is_factor(program, node->arg[1], &factor)) return none;
+    return of[0] - ilogbf(factor) - 1;
+  default: return none;
+  }
+}
+
+int program_least(const expr_program *program, int node) { return least(program, node, DEPTH); }
+
+static int most_finite(const expr_program *program, int at, int depth) {
+  enum { F32_TOP = 128 };
+  const program_node *node = &program->node[at];
+  int of[3] = {F32_TOP, F32_TOP, F32_TOP};
+  float factor;
+  if (depth == 0) return F32_TOP;
+  if (is_factor(program, at, &factor)) return ilogbf(factor) + 1;
+  for (int i = 0; i < node->n_args; i++) of[i] = most_finite(program, node->arg[i], depth - 1);
+  switch (node->op) {
+  case EXPR_ABS:
+  case EXPR_NEGATE: return of[0];
+  case EXPR_MAXIMUM:
+  case EXPR_MINIMUM: return bits_max(of[0], of[1]);
+  case EXPR_WHERE: return bits_max(of[1], of[2]);
+  case EXPR_MULTIPLY:
+    if (is_factor(program, node->arg[0], &factor) || is_factor(program, node->arg[1], &factor))
+      return bits_min(F32_TOP, of[0] + of[1]);
+    return F32_TOP;
+  case EXPR_DIVIDE:
+    if (is_factor(program, node->arg[1], &factor)) return bits_min(F32_TOP, of[0] - ilogbf(factor));
+    return F32_TOP;
+  default: return F32_TOP;
+  }
+}
+
+int program_most_finite(const expr_program *program, int node) {
+  return most_finite(program, node, DEPTH);
+}
+
 static bool is_positive(const expr_program *program, int at, int depth) {
   const program_node *node = &program->node[at];
   bool of[3] = {false, false, false};
@@ -117,8 +176,7 @@ static int most_over(const expr_program *program, int x, int at, int depth);
 static int scaled_over(const expr_program *program, int x, int value, int number, bool divided,
                        int depth) {
   float factor;
-  if (!is_number(program, number, &factor) || !(factor > 0) || isinf(factor))
-    return PROGRAM_ANY_SIZE;
+  if (!is_factor(program, number, &factor)) return PROGRAM_ANY_SIZE;
   int log2 = ilogbf(factor); /* of the largest power of two that is no more */
   return sum_of(most_over(program, x, value, depth), divided ? log2 + 2 : 1 - log2);
 }

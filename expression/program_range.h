@@ -8,6 +8,10 @@
 
 /* The least k found with |value| <= 2^k, NaN left aside; PROGRAM_ANY_SIZE: none is known. */
 int program_most(const expr_program *program, int node);
+/* The largest k found with value >= 2^k, NaN left aside; -PROGRAM_ANY_SIZE: none is known. */
+int program_least(const expr_program *program, int node);
+/* The least k found with |value| <= 2^k wherever the value, of f32, is finite. */
+int program_most_finite(const expr_program *program, int node);
 /* Whether the value is known to be +0, larger, or NaN (of nothing, a maximum is -infinity); whether
  * it is so by its own operator, whatever that takes. */
 bool program_is_positive(const expr_program *program, int node);

@@ -50,6 +50,33 @@ Test(program_range, quotients) {
   for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) check_fact(&facts[i]);
 }
 
+/* ---- how small and how large ---- */
+
+static const struct {
+  const char *text; /* of its last operator is asked */
+  int least, most;  /* program_least, program_most_finite */
+} sizes[] = {
+    {"(x[t n]) -> (y[t]: f32) { y = maximum(max(abs(x), n), 1e-10) }", -34, 128},
+    {"(x[t n]) -> (y[t]: f32) { y = maximum(max(abs(x), n), 1e-10) / 448 }", -43, 120},
+    {"(x[t n]) -> (y[t]: f32) { y = maximum(max(abs(x), n) * 0.25, 1e-10) * 4 }", -32, 128},
+    {"(x[t n]) -> (y[t]: f32) { y = maximum(max(abs(x), n) / 448, 1e-10) }", -34, 120},
+    {"(x[t n]) -> (y[t]: f32) { y = minimum(max(abs(x), n), 448) }", -PROGRAM_ANY_SIZE, 128},
+    {"(x[t n]) -> (y[t]: f32) { y = maximum(max(abs(x), n), -1e-10) }", -PROGRAM_ANY_SIZE, 128},
+    {"(x[t n], s[t]) -> (y[t]: f32) { y = maximum(max(x, n), 2) / s }", -PROGRAM_ANY_SIZE, 128},
+    {"(x[t n]) -> (y[t]: f32) { y = maximum(max(x, n), 2) - 1 }", -PROGRAM_ANY_SIZE, 128},
+};
+
+Test(program_range, sizes) {
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    const expr_program *program = program_of(sizes[i].text);
+    int last = program->n_nodes - 1;
+    cr_expect_eq(program_least(program, last), sizes[i].least, "%s: %d", sizes[i].text,
+                 program_least(program, last));
+    cr_expect_eq(program_most_finite(program, last), sizes[i].most, "%s: %d", sizes[i].text,
+                 program_most_finite(program, last));
+  }
+}
+
 /* ---- numbers without a sign ---- */
 
 static const struct {

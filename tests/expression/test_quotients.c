@@ -1,5 +1,6 @@
-/* Quotients of many numbers by few, which GPUs make in a short way where the program tells that
- * they may (expression/program_range.c): bit for bit those of the host, which divides. */
+/* Quotients of many numbers by few, and sums of halves, which GPUs make in a short way where the
+ * program tells that they may (expression/program_range.c, jit/emit/value/emit_halves.c): bit for
+ * bit those of the host, which divides, and adds in f32. */
 #include "tests/expression/compute_trial.h"
 
 #include <criterion/criterion.h>
@@ -15,7 +16,7 @@ typedef struct quotients {
 } quotients;
 
 /* Rows of one size each, from the least subnormal number to the largest, with some of any less,
- * zeros of both signs, and here and there an infinity or NaN. */
+ * zeros of both signs, and here and there an infinity or NaN, in some rows infinities alone. */
 static void fill(float *x) {
   uint32_t state = 1;
   for (int i = 0; i < ALL; i++) {
@@ -25,6 +26,7 @@ static void fill(float *x) {
     if (i % 11 == 0) code = state & 0x80000000u;
     if (i % 13 == 0) code = (state & 0x80000000u) | (state >> 20);
     if (row % 8 && (code >> 23 & 255) == 255) code ^= 1u << 30;
+    if (row % 16 == 0 && (code >> 23 & 255) == 255) code &= 0xff800000u;
     memcpy(&x[i], &code, sizeof code);
   }
 }
@@ -58,8 +60,23 @@ static void run(const char *name, const quotients *q, const float *x, const void
 static const quotients cases[] = {
     {"(x[t n]) -> (q[t n], s[t]) { s = maximum(max(abs(x), n), 1e-37) / 448; q = x / s }",
      {LLRT_F32, LLRT_E4M3}},
+    {"(x[t n]) -> (q[t n], s[t]) { s = maximum(max(abs(x), n), 1e-10) / 448; q = x / s }",
+     {LLRT_F32, LLRT_E4M3}},
+    {"(x[t n]) -> (q[t n], s[t]) { s = maximum(max(abs(x), n), 1e-10) / 127; q = round(x / s) }",
+     {LLRT_F32, LLRT_I8}},
+    {"(x[t n]) -> (q[t n], s[t]) { s = maximum(max(abs(x), n), 1e-10) / 448; q = x * (1 / s) }",
+     {LLRT_F32, LLRT_F32}},
+    {"(x[t n]) -> (q[t n], s[t]) { s = maximum(max(abs(x), n), 1e-10) / 65537; q = x * rcp(s) }",
+     {LLRT_F32, LLRT_F32}},
     {"(x[t n]) -> (q[t n], s[t]) { s = max(abs(x), n) / 6; q = x / s }", {LLRT_F32, LLRT_F16}},
     {"(x[t n]) -> (q[t n], s[t]) { s = max(abs(x), n) / 127; q = x / s }", {LLRT_F32, LLRT_F32}},
+    /* sums that are rounded to the halves which they are made of */
+    {"(x[t n]) -> (q[t n], s[t]) { s = max(x, n); q = bf16(bf16(x) + bf16(x * -0.99)) }",
+     {LLRT_F32, LLRT_BF16}},
+    {"(x[t n]) -> (q[t n], s[t]) { s = max(x, n); q = bf16(bf16(x) - bf16(x * 0.0123)) }",
+     {LLRT_F32, LLRT_BF16}},
+    {"(x[t n]) -> (q[t n], s[t]) { s = max(x, n); q = f16(f16(x * 77.7) - f16(x)) }",
+     {LLRT_F32, LLRT_F16}},
     {"(x[t n], s[t]) -> (q[t n]) { q = x / s }", {LLRT_E8M0, LLRT_F32}},
     {"(x[t n], s[t]) -> (q[t n]) { q = x / s }", {LLRT_F32, LLRT_E4M3}},
 };

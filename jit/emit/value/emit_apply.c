@@ -197,7 +197,8 @@ static LLVMValueRef cast(const applier *a, LLVMValueRef x) {
 /* Where a thread divides many numbers, the divisions' own instructions take the least time. */
 static LLVMValueRef divided(const applier *a, LLVMValueRef x, LLVMValueRef y) {
   bool few = emit_word_count(&a->e->kernel->value[a->step->out]) <= FEW;
-  return few ? emit_quotient(a->e, x, y) : LLVMBuildFDiv(a->b, x, y, "");
+  if (!few) return LLVMBuildFDiv(a->b, x, y, "");
+  return emit_known_quotient(a->e, x, y, a->step->least, a->step->moderate);
 }
 
 static LLVMValueRef arithmetic(const applier *a, LLVMValueRef x, LLVMValueRef y) {
@@ -361,7 +362,7 @@ void emit_apply_step(emitter *e, const plan_step *step) {
     flip(&a);
     return;
   }
-  if (emit_divide_halves(e, step) || apply_to_all(&a)) return;
+  if (emit_divide_halves(e, step) || emit_add_halves(e, step) || apply_to_all(&a)) return;
   for (int i = 0; i < emit_word_count(out); i++) {
     LLVMValueRef made;
     if (step->op == EXPR_NUMBER) {

@@ -291,7 +291,7 @@ static LLVMValueRef function_of(emitter *e, int op, LLVMValueRef x, bool moderat
   m.near &= is_by_table(op);
   switch (op) {
   case EXPR_SQRT: return emit_root(e, x);
-  case EXPR_RSQRT: return emit_root_inverse(e, emit_root(e, x));
+  case EXPR_RSQRT: return emit_finite_inverse(e, emit_root(e, x));
   case EXPR_RCP: return quotient(&m, number(&m, 1), x);
   case EXPR_FLOOR: return floored(&m, x, false);
   case EXPR_CEIL: return floored(&m, x, true);

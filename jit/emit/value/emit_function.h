@@ -25,11 +25,15 @@ LLVMValueRef emit_narrow_inverse(emitter *e, LLVMValueRef y);
 
 /* a / x of numbers of f32 or f64, or vectors of such. */
 LLVMValueRef emit_quotient(emitter *e, LLVMValueRef a, LLVMValueRef x);
+/* The same of f32 where less is asked: least, moderate: as plan_step has them. */
+LLVMValueRef emit_known_quotient(emitter *e, LLVMValueRef a, LLVMValueRef x, bool least,
+                                 bool moderate);
 /* 1 / x, 2^-100 <= |x| <= 2^100; of another x any number. */
 LLVMValueRef emit_moderate_inverse(emitter *e, LLVMValueRef x);
-/* The square root of x; 1 / root, of a root that it gave. */
+/* The same, but 0 of infinity and NaN of NaN. */
+LLVMValueRef emit_finite_inverse(emitter *e, LLVMValueRef x);
+/* The square root of x, of which the inverse is the one above: 0 gives infinity. */
 LLVMValueRef emit_root(emitter *e, LLVMValueRef x);
-LLVMValueRef emit_root_inverse(emitter *e, LLVMValueRef root);
 
 /* ---- emit_function.c, emit_trigonometry.c ---- */
 

@@ -72,10 +72,11 @@ static bool is_cast(const plan_kernel *kernel, const plan_step *step) {
   return step && step->kind == PLAN_MAP && kernel->map[step->map].kind == PLAN_MAP_CAST;
 }
 
-/* Whether the kernel itself rounded f32 to what lies in such a value's words: each of their NaNs is
- * the one that casts write. */
+/* Whether the kernel itself rounded f32 to what lies in such a value's words, or added it: each of
+ * their NaNs is the one that casts write. */
 static bool is_rounded(const plan_kernel *kernel, int value) {
   const plan_step *kept = maker_of(kernel, value);
+  if (kept && kept->kind == PLAN_APPLY) return true;
   if (!is_cast(kernel, kept)) return false;
   const plan_step *rounded = maker_of(kernel, kept->in);
   return is_cast(kernel, rounded) && kernel->map[rounded->map].from == LLRT_F32 &&
@@ -137,6 +138,49 @@ bool emit_divide_halves(emitter *e, const plan_step *step) {
         e->ops->multiply_pair(e, LLRT_BF16, e->value[step->in][i / 2], inverse[divisor], NULL);
   }
   e->halves[step->out] = LLRT_BF16;
+  return true;
+}
+
+/* Whether nothing but roundings to the floats takes the value. */
+static bool is_rounded_alone(const plan_kernel *kernel, int value, llrt_dtype to) {
+  int uses = 0;
+  for (int i = 0; i < kernel->n_steps; i++) {
+    const plan_step *step = &kernel->step[i];
+    if (step->in != value && step->second != value && step->with != value) continue;
+    if (step->out == value) continue;
+    if (step->in != value || !rounds_back(kernel, step, to)) return false;
+    uses++;
+  }
+  return uses > 0;
+}
+
+static bool has_same_registers(const plan_value *out, const plan_value *in) {
+  bool same = true;
+  for (int i = 0; i < 1 << plan_value_bits(out, PLAN_REGISTER); i++)
+    same &= plan_reduced_register(out, in, (uint64_t)i) == (uint64_t)i;
+  return same;
+}
+
+/* f32 has more than twice the bits of a half and two, so that a sum which is rounded to f32 first
+ * is the one that is rounded once. A sum is x * 1 + y, a difference y * -1 + x. */
+bool emit_add_halves(emitter *e, const plan_step *step) {
+  const plan_kernel *kernel = e->kernel;
+  const plan_value *out = &kernel->value[step->out];
+  llrt_dtype type = (llrt_dtype)e->halves[step->in];
+  bool less = step->op == EXPR_SUBTRACT;
+  if ((step->op != EXPR_ADD && !less) || !type || e->halves[step->second] != type ||
+      !e->ops->multiply_pair || out->word > 0 || plan_value_bits(out, PLAN_REGISTER) == 0 ||
+      !is_rounded_alone(kernel, step->out, type) ||
+      !has_same_registers(out, &kernel->value[step->in]) ||
+      !has_same_registers(out, &kernel->value[step->second]))
+    return false;
+  int code = type == LLRT_BF16 ? 0x3F803F80 : 0x3C003C00;
+  LLVMValueRef one = emit_i32(e, less ? code | (int)0x80008000 : code);
+  for (int w = 0; w < emit_word_count(out) / 2; w++) {
+    LLVMValueRef x = e->value[step->in][w], y = e->value[step->second][w];
+    e->value[step->out][w] = e->ops->multiply_pair(e, type, less ? y : x, one, less ? x : y);
+  }
+  e->halves[step->out] = type;
   return true;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/bits.h"
 
+#include <float.h>
 #include <llvm-c/DebugInfo.h>
 #include <math.h>
 
@@ -321,6 +322,23 @@ static bool divide_by_products(two_ways *w, bool powers, LLVMValueRef *made) {
   return true;
 }
 
+/* By divisors that are moderate whatever tensors hold, or infinite, of quotients that are bounded
+ * and of which small ones need their sign alone: without a look at them, and without a second way.
+ * By infinity, whose inverse is 0, all is 0 or NaN: in its place stands the largest number, as its
+ * product with 0 is 0. */
+static void divide_moderately(const two_ways *all, LLVMValueRef *made) {
+  two_ways w = *all;
+  LLVMValueRef limited[EMIT_MAX_REGISTERS];
+  w.y = limited;
+  for (int i = 0; i < w.n_divisors; i++) {
+    LLVMValueRef args[2] = {all->y[i], real(w.e, FLT_MAX)};
+    w.r[i] = emit_finite_inverse(w.e, all->y[i]);
+    w.minus_r[i] = LLVMBuildFNeg(w.e->builder, w.r[i], "");
+    limited[i] = call(w.e, "llvm.minnum", args, 2);
+  }
+  for (int i = 0; i < w.n; i++) made[i] = short_quotient(&w, i);
+}
+
 bool emit_quotients(emitter *e, const plan_step *step, int n, emit_dividend *x, const void *from,
                     int n_divisors, const LLVMValueRef *y, const int *divisor, LLVMValueRef *made) {
   two_ways w = {.e = e,
@@ -332,6 +350,10 @@ bool emit_quotients(emitter *e, const plan_step *step, int n, emit_dividend *x, 
                 .n_divisors = n_divisors};
   if (emit_is_host(e) || n < MANY * n_divisors) return false;
   if ((step->power || step->narrow) && divide_by_products(&w, step->power, made)) return true;
+  if (step->moderate && step->bounded && step->coarse) {
+    divide_moderately(&w, made);
+    return true;
+  }
   LLVMValueRef moderate = are_moderate(&w, step);
   for (int i = 0; i < n_divisors; i++) {
     w.r[i] = emit_moderate_inverse(e, y[i]);

@@ -76,10 +76,44 @@ LLVMValueRef emit_moderate_inverse(emitter *e, LLVMValueRef x) {
   return LLVMBuildFDiv(e->builder, LLVMConstReal(LLVMTypeOf(x), 1), x, "");
 }
 
-LLVMValueRef emit_root_inverse(emitter *e, LLVMValueRef root) {
-  if (!e->ops->table_rcp || LLVMTypeOf(root) != f32(e)) return emit_moderate_inverse(e, root);
-  LLVMValueRef table = e->ops->table_rcp(e, root);
-  return unless_nan(e, nearer(e, LLVMBuildFNeg(e->builder, root, ""), table), table);
+LLVMValueRef emit_finite_inverse(emitter *e, LLVMValueRef x) {
+  if (!e->ops->table_rcp || LLVMTypeOf(x) != f32(e)) return emit_moderate_inverse(e, x);
+  LLVMValueRef table = e->ops->table_rcp(e, x);
+  return unless_nan(e, nearer(e, LLVMBuildFNeg(e->builder, x, ""), table), table);
+}
+
+/* Whether x is a constant from 1 to 2^24 of no more than 16 significant bits. */
+static bool is_short_constant(LLVMValueRef x) {
+  LLVMBool exact;
+  int exponent;
+  if (!LLVMIsAConstantFP(x)) return false;
+  double number = LLVMConstRealGetDouble(x, &exact), bits = ldexp(frexp(number, &exponent), 16);
+  return number >= 1 && number <= 0x1p24 && bits == floor(bits);
+}
+
+/* Of 2^-60 and more by such a constant. q and its rest r - q x miss the quotient by no more than
+ * 2^-23 of a last place together, and no quotient that is not there itself lies within 2^-17 of
+ * the middle of two numbers. Of infinity the rest is NaN. */
+static LLVMValueRef quotient_by_constant(const emitter *e, LLVMValueRef a, LLVMValueRef x) {
+  LLVMBool exact;
+  LLVMValueRef inverse = LLVMConstReal(f32(e), 1 / LLVMConstRealGetDouble(x, &exact));
+  LLVMValueRef q = LLVMBuildFMul(e->builder, a, inverse, "");
+  LLVMValueRef rest = multiply_add(e, LLVMBuildFNeg(e->builder, x, ""), q, a);
+  return unless_nan(e, multiply_add(e, rest, inverse, q), q);
+}
+
+static bool is_one(LLVMValueRef x) {
+  LLVMBool exact;
+  return LLVMIsAConstantFP(x) && LLVMConstRealGetDouble(x, &exact) == 1;
+}
+
+LLVMValueRef emit_known_quotient(emitter *e, LLVMValueRef a, LLVMValueRef x, bool least,
+                                 bool moderate) {
+  double inverse;
+  if (!e->ops->table_rcp || LLVMTypeOf(a) != f32(e) || has_exact_inverse(x, &inverse))
+    return emit_quotient(e, a, x);
+  if (least && is_short_constant(x)) return quotient_by_constant(e, a, x);
+  return moderate && is_one(a) ? emit_finite_inverse(e, x) : emit_quotient(e, a, x);
 }
 
 /* Below this numbers are made larger by 2^64 first, so that no remainder is subnormal. */

@@ -19,6 +19,9 @@ LLVMValueRef emit_register(emitter *e, int value, int number);
 /* Quotients of such a value by powers of two that casts to floats of 8 bits or fewer alone take:
  * bf16 holds them but for some that are far below the least of these. False: they are none. */
 bool emit_divide_halves(emitter *e, const plan_step *step);
+/* Sums and differences of two such values that are rounded to the same floats and used no other
+ * way, two at a time. False: they are none. */
+bool emit_add_halves(emitter *e, const plan_step *step);
 void emit_gather_step(emitter *e, const plan_step *step); /* emit_gather.c */
 void emit_fill_step(emitter *e, const plan_step *step);   /* emit_reduce.c */
 void emit_join_step(emitter *e, const plan_step *step);

@@ -248,6 +248,8 @@ typedef enum plan_matrix_kind {
 #define PLAN_BOUNDED 66
 #define PLAN_BOUNDED_OVER \
   42 /* log2 of how many times a number that no short quotient has above it */
+#define PLAN_LEAST 60
+#define PLAN_MOST 125
 typedef struct plan_step {
   uint8_t kind;                       /* plan_step_kind */
   uint8_t in, out;                    /* values */
@@ -376,6 +378,9 @@ typedef struct plan_step {
                        NaN */
   bool power;       /* APPLY of DIVIDE: `second` is a number of e8m0, or NaN; of CAST through e8m0:
                        `in` is */
+  bool least;       /* APPLY of DIVIDE, likewise: `in` is at least 2^-PLAN_LEAST, or NaN */
+  bool moderate;    /* APPLY of DIVIDE and RCP, likewise: what it divides by is at least
+                       2^-PLAN_LEAST, or NaN, and below 2^PLAN_MOST where it is finite */
   bool coarse;      /* APPLY of DIVIDE: of quotients below 2^-30 only the sign counts. Of EXP: `in`
                        is not above 0, and only what the power adds to 1 counts */
   bool sizes;       /* FOLD of f16 and bf16: their magnitudes are joined */

@@ -56,6 +56,11 @@ static llrt_status scalar_node(rows *r, const program_node *node, int *value) {
   return rows_number(r, (llrt_dtype)node->type, number, value);
 }
 
+static bool is_moderate(const expr_program *program, int divisor) {
+  return program_least(program, divisor) >= -PLAN_LEAST &&
+         program_most_finite(program, divisor) <= PLAN_MOST;
+}
+
 /* Of a quotient. */
 static void what_is_known(const rows *r, int number, plan_step *step) {
   const expr_program *program = r->program;
@@ -64,6 +69,8 @@ static void what_is_known(const rows *r, int number, plan_step *step) {
                   program_most_over(program, x, y) <= PLAN_BOUNDED_OVER;
   step->positive = program_is_positive(program, x);
   step->power = program_is_power(program, y);
+  step->least = program_least(program, x) >= -PLAN_LEAST;
+  step->moderate = is_moderate(program, y);
   step->coarse = program_is_coarse(program, number);
   step->narrow = program_divides_narrow(program, r->narrow, number);
 }
@@ -100,6 +107,7 @@ static llrt_status make(rows *r, int number) {
   if (node->n_args > 1) step.second = (uint8_t)r->value[node->arg[1]];
   if (node->n_args > 2) step.with = (uint8_t)r->value[node->arg[2]];
   if (node->op == EXPR_DIVIDE) what_is_known(r, number, &step);
+  if (node->op == EXPR_RCP) step.moderate = is_moderate(r->program, node->arg[0]);
   if (node->op == EXPR_EXP) step.coarse = program_is_added(r->program, number);
   return rows_apply(r, step, rows_bits_of(r, node->axes), value);
 }

@@ -393,7 +393,7 @@ static void real_value(writer *w) {
 
 static void rare_whole_value(writer *w) {
   static const char *const casts[] = {"u4", "u16", "i32", "i64"};
-  static const char *const more_casts[] = {"u32", "i64", "i32", "u16"};
+  static const char *const more_casts[] = {"i64", "i32", "u16", "i16"};
   static const char *const numbers[] = {"0", "1", "7", "0xFF", "1000000007", "(-5)", "2147483647"};
   if (w->more && writer_draw(w, 4) == 0) {
     if (writer_draw(w, 2)) add(w, ONE_OF(w, numbers));

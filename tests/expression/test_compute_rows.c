@@ -64,7 +64,7 @@ Test(rows, sizes) {
                .tensor = {{.type = cases[i / 2].from}, {.type = cases[i / 2].to}},
                .special = i & 1,
                .seed = 40 + i};
-    memcpy(t.extent, cases[i / 2].extent, sizeof t.extent);
+    memcpy(t.extent, cases[i / 2].extent, sizeof cases[i / 2].extent);
     run(t);
     run_on("cuda-emu:sm_80", t);
   }

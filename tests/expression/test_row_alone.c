@@ -27,6 +27,9 @@ Test(row_alone, host) { check("host", 4096, ROW_ALONE_LENGTH, 211); }
 Test(row_alone, emulated_cuda) { check("cuda-emu:sm_90a", 6, ROW_ALONE_LENGTH, 2); }
 Test(row_alone, emulated_hip) { check("hip-emu:gfx942", 6, ROW_ALONE_LENGTH, 2); }
 
+/* Rows that fill a block's threads: code for a thread's elements is loops. */
+Test(row_alone, full_emulated_cuda) { check("cuda-emu:sm_90a", 6, 4096, 4); }
+
 /* Rows that a device walks, and few of which are shared by blocks. */
 Test(row_alone, long_host) { check("host", 64, 50257, 21); }
 Test(row_alone, long_emulated_cuda) { check("cuda-emu:sm_90a", 3, 40001, 2); }

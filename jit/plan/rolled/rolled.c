@@ -262,15 +262,19 @@ static const rolled_run *run_of(const rolled *r, int step) {
   return NULL;
 }
 
+bool rolled_makes_again_of(const plan_kernel *kernel, const rolled_run *run, int value) {
+  for (int k = 0; k < run->n_behind; k++)
+    if (rolled_uses(&kernel->step[run->behind[k]], value)) return true;
+  return false;
+}
+
 bool rolled_wants_whole(const plan_kernel *kernel, const rolled *r, const rolled_run *run,
                         int value) {
   for (int i = run->end; i < kernel->n_steps; i++)
     if (rolled_uses(&kernel->step[i], value) && !run_of(r, i)) return true;
   for (int i = 0; i < r->n_runs; i++) {
     const rolled_run *later = &r->run[i];
-    if (later->first < run->end) continue;
-    for (int k = 0; k < later->n_behind; k++)
-      if (rolled_uses(&kernel->step[later->behind[k]], value)) return true;
+    if (later->first >= run->end && rolled_makes_again_of(kernel, later, value)) return true;
   }
   return false;
 }
@@ -319,7 +323,8 @@ static bool find_outs(const plan_kernel *kernel, const rolled *r, rolled_run *ru
   if (again > run->spare) return false;
   for (int i = 0; i < run->n_out; i++) {
     int words = rolled_words(kernel, run->out[i]);
-    again += waits(&f, r, run->out[i]) ? words / ROLLED_ACCESS_WORDS : words - (words >> run->bits);
+    bool in_memory = waits(&f, r, run->out[i]) && !rolled_makes_again_of(kernel, run, run->out[i]);
+    again += in_memory ? words / ROLLED_ACCESS_WORDS : words - (words >> run->bits);
   }
   return run->saved - again >= kernel->target.tuning->rows_rolled_saved;
 }

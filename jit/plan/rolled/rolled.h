@@ -39,6 +39,8 @@ void rolled_find(const plan_kernel *kernel, rolled *r);
 /* Whether a step behind the run that is not made by turns uses the value. */
 bool rolled_wants_whole(const plan_kernel *kernel, const rolled *r, const rolled_run *run,
                         int value);
+/* Whether a step that is made again behind the run, as a whole, uses the value. */
+bool rolled_makes_again_of(const plan_kernel *kernel, const rolled_run *run, int value);
 /* Whether a step of a run joins what each turn has, and the turns' results in the end. */
 bool rolled_joins(const plan_kernel *kernel, const rolled_run *run, const plan_step *step);
 /* Whether the value has parts in the run's turns. */

@@ -50,13 +50,20 @@ static int32_t place_to_share(const rolled_places *places, const plan_kernel *ke
   return -1;
 }
 
+/* Whether something that is not made by turns takes the value, from registers. */
+static bool is_taken_whole(const plan_kernel *kernel, const rolled *found, const lifetime *own,
+                           int value) {
+  const rolled_run *first = &found->run[own->first];
+  return rolled_wants_whole(kernel, found, first, value) ||
+         (own->made && rolled_makes_again_of(kernel, first, value));
+}
+
 static void choose(rolled_places *places, const plan_kernel *kernel, const rolled *found, int value,
                    int uses) {
   lifetime own = lifetime_of(found, value);
   int bytes = rolled_bytes(kernel, value);
   if (places->offset[value] >= 0 || own.uses < uses || !own.places ||
-      !rolled_may_wait(kernel, value, own.bits) ||
-      rolled_wants_whole(kernel, found, &found->run[own.first], value))
+      !rolled_may_wait(kernel, value, own.bits) || is_taken_whole(kernel, found, &own, value))
     return;
   places->offset[value] = place_to_share(places, kernel, found, value);
   if (places->offset[value] >= 0 || places->bytes + bytes > rolled_room(kernel)) return;

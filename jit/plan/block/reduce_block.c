@@ -69,12 +69,22 @@ static int count_beyond(const plan_value *value, plan_dim dim, int from) {
   return plan_fold_bits(value, dim, from, bit);
 }
 
+/* Whether one access loads the results of all warps, which takes less time than to join them across
+ * lanes: each thread has one number of 32 bits, and no other block any. */
+static bool fits_access(const plan_kernel *kernel, const reduce_value *value, int kept) {
+  enum { ACCESS_BITS = 128 };
+  const plan_value *in = &kernel->value[value->key];
+  return kernel->cluster_bits == 0 && !value->pairs && in->bits == 32 &&
+         in->bits << count_beyond(in, PLAN_WARP, kept) <= ACCESS_BITS &&
+         plan_value_bits(in, PLAN_REGISTER) == 0;
+}
+
 /* The layout behind shared memory: the reduced columns of warps lie in lanes that hold copies,
- * lowest first, and then in registers. spread: registers take their places in the warps, from the
- * lowest on; to_blocks: where they are not enough for all, from the highest on, so that each block
- * of a cluster has a part. */
+ * lowest first, and then in registers; at_once: in registers. spread: registers take their places
+ * in the warps, from the lowest on; to_blocks: where they are not enough for all, from the highest
+ * on, so that each block of a cluster has a part. */
 static llrt_status behind_shared(const plan_value *in, int kept, bool spread, bool to_blocks,
-                                 plan_value *out) {
+                                 bool at_once, plan_value *out) {
   vector_list dims[3];
   int bit[LLRT_MAX_BITS], n = plan_fold_bits(in, PLAN_WARP, kept, bit), next = 0;
   uint64_t moved[LLRT_MAX_BITS];
@@ -86,7 +96,7 @@ static llrt_status behind_shared(const plan_value *in, int kept, bool spread, bo
     moved[i] = *warp;
     *warp = spread && dims[0].n > 0 ? dims[0].at[--dims[0].n] : 0;
   }
-  for (int l = 0; l < dims[1].n && next < n; l++)
+  for (int l = 0; l < dims[1].n && next < n && !at_once; l++)
     if (dims[1].at[l] == 0) dims[1].at[l] = moved[next++];
   while (next < n) dims[0].at[dims[0].n++] = moved[next++];
   return vector_lists_value(in->layout.out[0].bits, in->bits, dims, out);
@@ -114,7 +124,8 @@ static llrt_status spread_copies(draft *d, int *number) {
 static llrt_status through_shared(draft *d, reduce_value *value, int kept, bool spread) {
   const plan_value in = d->kernel->value[value->key];
   plan_value target;
-  LLRT_TRY(behind_shared(&in, kept, spread, d->pushes, &target));
+  bool at_once = fits_access(d->kernel, value, kept);
+  LLRT_TRY(behind_shared(&in, kept, spread, d->pushes, at_once, &target));
   LLRT_TRY(spread_copies(d, &value->key));
   LLRT_TRY(draft_exchange(d, value->key, &target, &value->key));
   if (!value->pairs) return LLRT_OK;

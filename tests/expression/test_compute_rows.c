@@ -29,6 +29,44 @@ Test(rows, blocks) {
               .in_place = 1});
 }
 
+#define NORM "c = x - mean(x, n); y = c * rsqrt(mean(c * c, n) + 1e-6) * w + b"
+
+/* Norms and softmax with weights: of several types, read backwards, of several outputs, and beside
+ * rows of another tensor that are wanted as late. */
+Test(rows, weights) {
+  static const struct {
+    const char *text;
+    int64_t extent[4];
+    llrt_dtype type[5];
+  } cases[] = {
+      {"(x[t n], w[n], b[n]) -> (y[t n]) { " NORM " }",
+       {5, 4096},
+       {LLRT_BF16, LLRT_BF16, LLRT_BF16, LLRT_BF16}},
+      {"(x[t n], w[n], b[n]) -> (y[t n]) { " NORM " }",
+       {3, 8192},
+       {LLRT_F16, LLRT_F32, LLRT_BF16, LLRT_F16}},
+      {"(x[t n], w[~n], b[n]) -> (y[t n]) { " NORM " }",
+       {4, 2048},
+       {LLRT_BF16, LLRT_BF16, LLRT_F32, LLRT_F32}},
+      {"(x[t n], w[n], b[n]) -> (y[t n], z[t n]) { " NORM "; z = c + w }",
+       {3, 4096},
+       {LLRT_BF16, LLRT_BF16, LLRT_BF16, LLRT_BF16, LLRT_BF16}},
+      {"(x[t n], w[n], b[t n]) -> (y[t n]) { " NORM " }",
+       {3, 4096},
+       {LLRT_BF16, LLRT_F32, LLRT_F32, LLRT_BF16}},
+      {"(x[t n], w[n], b[n]) -> (y[t n]) { e = exp(x - max(x, n)); y = e / sum(e, n) * w + b }",
+       {3, 4096},
+       {LLRT_BF16, LLRT_BF16, LLRT_BF16, LLRT_BF16}},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    trial t = {.text = cases[i].text};
+    memcpy(t.extent, cases[i].extent, sizeof t.extent);
+    for (int k = 0; k < 5; k++) t.tensor[k].type = cases[i].type[k];
+    run(t);
+    run_on("cuda-emu:sm_80", t);
+  }
+}
+
 /* The largest size of rows whose ends lie in the tile, or do not, with NaN and infinities, of
  * several groups of axes, and bytes that are made of it. */
 Test(rows, sizes) {

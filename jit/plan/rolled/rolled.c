@@ -145,6 +145,12 @@ static int traffic_of(const finder *f) {
   return words;
 }
 
+static const rolled_run *run_of(const rolled *r, int step) {
+  for (int i = 0; i < r->n_runs; i++)
+    if (r->run[i].first <= step && step < r->run[i].end) return &r->run[i];
+  return NULL;
+}
+
 /* Whether the run's turns take the value from shared memory. What steps want that are not made by
  * turns is in registers anyway. r: runs behind it; NULL: they are not known yet. */
 static bool waits(const finder *f, const rolled *r, int value) {
@@ -153,17 +159,20 @@ static bool waits(const finder *f, const rolled *r, int value) {
 }
 
 /* How many instructions are left out by a loop of 2^bits turns; 0: it does not pay. What is moved
- * and counted takes time in each turn. r: as `waits` has it. */
-static int saved_by(const finder *f, const rolled *r, int registers) {
+ * and counted takes time in each turn. Where what turns take waits, what steps of a run in front
+ * make would be made again behind it. earlier: runs in front; r: as `waits` has it. */
+static int saved_by(const finder *f, const rolled *earlier, const rolled *r, int registers) {
   rolled_run *run = f->run;
-  int whole = 0, again = 0, moved = LOOP, waiting = 0;
+  int whole = 0, again = 0, made = 0, moved = LOOP, waiting = 0;
   int memory = (bits_of_element(f->kernel, registers) << registers) / 32;
   run->places = traffic_of(f) <= MOST_TRAFFIC * memory;
   for (int i = 0; i < run->n_turn; i++) {
     const plan_step *step = &f->kernel->step[run->turn[i]];
     int instructions = rolled_weight(f->kernel, step) << rolled_registers(f->kernel, step);
-    if (run->turn[i] < run->first) again += instructions;
-    else whole += instructions;
+    bool before = run->turn[i] < run->first;
+    made += instructions;
+    if (before) again += instructions;
+    if (!before || (run->places && run_of(earlier, run->turn[i]))) whole += instructions;
     if (step->kind == PLAN_FOLD && !combine_regroups(step->combiner, (llrt_dtype)step->type))
       moved += (1 << run->bits) - 1;
   }
@@ -173,7 +182,7 @@ static int saved_by(const finder *f, const rolled *r, int registers) {
     if (waits(f, r, run->in[i])) waiting += words / ROLLED_ACCESS_WORDS;
     else moved += words - (words >> run->bits);
   }
-  int turn = (whole + again) >> run->bits;
+  int turn = made >> run->bits;
   int more = (moved << run->bits) + again / 2 + 2 * waiting;
   int most = f->kernel->target.tuning->rows_rolled_more *
              (bits_of_element(f->kernel, registers) << registers) / (16 * 8);
@@ -185,7 +194,8 @@ static int saved_by(const finder *f, const rolled *r, int registers) {
 }
 
 /* The steps [first, end) in 2^bits turns, as far as they may be; what that saves. */
-static int make_run(const plan_kernel *kernel, int first, int end, int bits, rolled_run *run) {
+static int make_run(const plan_kernel *kernel, const rolled *earlier, int first, int end, int bits,
+                    rolled_run *run) {
   finder f = {.kernel = kernel, .run = run};
   int most = 0;
   *run = (rolled_run){.first = first, .end = end, .bits = bits};
@@ -199,7 +209,7 @@ static int make_run(const plan_kernel *kernel, int first, int end, int bits, rol
   for (run->end = first; run->end < end; run->end++)
     if (!place_step(&f, run->end)) break;
   run->registers = most;
-  return saved_by(&f, NULL, most);
+  return saved_by(&f, earlier, NULL, most);
 }
 
 /* ---- all runs ---- */
@@ -245,21 +255,16 @@ static int end_of(const plan_kernel *kernel, int first) {
 }
 
 /* The run that goes farthest, of these the one that saves the most. */
-static bool make_best(const plan_kernel *kernel, int first, int end, rolled_run *best) {
+static bool make_best(const plan_kernel *kernel, const rolled *earlier, int first, int end,
+                      rolled_run *best) {
   *best = (rolled_run){0};
   for (int bits = 1; bits <= ROLLED_MOST_BITS; bits++) {
     rolled_run run;
-    run.saved = make_run(kernel, first, end, bits, &run);
+    run.saved = make_run(kernel, earlier, first, end, bits, &run);
     bool longer = best->saved == 0 || run.end > best->end;
     if (run.saved > 0 && (longer || (run.end == best->end && run.saved > best->saved))) *best = run;
   }
   return best->saved > 0;
-}
-
-static const rolled_run *run_of(const rolled *r, int step) {
-  for (int i = 0; i < r->n_runs; i++)
-    if (r->run[i].first <= step && step < r->run[i].end) return &r->run[i];
-  return NULL;
 }
 
 bool rolled_makes_again_of(const plan_kernel *kernel, const rolled_run *run, int value) {
@@ -335,8 +340,8 @@ static bool settle(const plan_kernel *kernel, const rolled *r, rolled_run *run) 
   bool settled = false;
   for (int bits = run->bits; bits > 0 && !settled; bits--) {
     finder f = {.kernel = kernel, .run = run};
-    bool made = bits == run->bits || make_run(kernel, first, end, bits, run) > 0;
-    run->saved = made ? saved_by(&f, r, run->registers) : 0;
+    bool made = bits == run->bits || make_run(kernel, r, first, end, bits, run) > 0;
+    run->saved = made ? saved_by(&f, r, r, run->registers) : 0;
     settled = run->saved > 0 && run->end == end && find_outs(kernel, r, run);
   }
   return settled;
@@ -376,7 +381,7 @@ void rolled_find(const plan_kernel *kernel, rolled *r) {
   for (int first = 0; first < kernel->n_steps && r->n_runs < ROLLED_MOST_RUNS &&
                       !is_behind_branch(kernel, first);) {
     int end = end_of(kernel, first);
-    bool made = end > first && make_best(kernel, first, end, &r->run[r->n_runs]);
+    bool made = end > first && make_best(kernel, r, first, end, &r->run[r->n_runs]);
     first = made ? r->run[r->n_runs].end : bits_max(end, first + 1);
     r->n_runs += made;
   }

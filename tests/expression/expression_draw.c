@@ -120,6 +120,11 @@ static void draw_storage(writer *w, const llrt_expr *expr, const llrt_tensor *sh
     draw_tiles(w, text, size);
   if (w->all && kind == 4) draw_rare_storage(w, shape, text, size);
   if (w->more && kind == 5) draw_named(w, shape, text, size);
+  bool copied = w->more && kind == 7 && w->out->trial.seed % 3 == 0 && !expr->tensor[i].output;
+  if (copied && shape->rank == 2) /* of copies the first is read */
+    snprintf(text, size, "storage(rank=2, digits=[dim1:rest, replica:2, dim0:rest])");
+  if (copied && shape->rank == 3)
+    snprintf(text, size, "storage(rank=3, digits=[replica:3, dim2:rest, dim1:rest, dim0:rest])");
   if (w->more && kind == 6) w->out->trial.rare[i].strided = true;
   if (shape->rank == 3 && kind == 0)
     snprintf(text, size, "storage(rank=3, digits=[dim2:rest, dim0:rest, dim1:rest])");
@@ -195,6 +200,7 @@ static void draw_in_place(writer *w, const llrt_expr *expr) {
   trial *t = &w->out->trial;
   int i = writer_draw(w, expr->n_inputs + 1), out = expr->n_inputs;
   if (i == expr->n_inputs || writer_draw(w, 3) == 0) return;
+  if (strstr(w->out->storage[i], "replica")) return; /* outputs have no copies */
   const expr_tensor *from = &expr->tensor[i], *to = &expr->tensor[out];
   bool alike = from->n_dims == to->n_dims && from->leading == to->leading &&
                memcmp(from->dim, to->dim, sizeof from->dim) == 0;

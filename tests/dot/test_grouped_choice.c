@@ -101,3 +101,22 @@ Test(grouped_choice, bands) {
   llrt_text_fini(&text);
   close_device(&opened);
 }
+
+/* Two blocks of narrow tiles stay on a multiprocessor, whose shared memory both have room in. */
+Test(grouped_choice, twice) {
+  static const struct {
+    int64_t rows;
+    int blocks;
+  } cases[] = {{128, 2}, {512, 2}, {2048, 2}, {32768, 1}};
+  opened_device opened = open_device("cuda-emu:sm_90a");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    plan_product(opened.device, 128, cases[i].rows);
+    const plan_kernel *kernel = taken(128, cases[i].rows);
+    cr_assert_not_null(kernel);
+    cr_expect_eq(kernel->launch.rounds, cases[i].blocks, "%lld rows: %d blocks",
+                 (long long)cases[i].rows, kernel->launch.rounds);
+    cr_expect_leq(cases[i].blocks * (kernel->launch.shared_bytes + 1024), 228 << 10,
+                  "%lld rows: %d bytes", (long long)cases[i].rows, kernel->launch.shared_bytes);
+  }
+  close_device(&opened);
+}

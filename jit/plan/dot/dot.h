@@ -126,6 +126,8 @@ typedef struct dot_shape {
   int resident;    /* warpgroups: > 1: so many blocks are to fit a multiprocessor, of short rings */
   bool rounds;     /* blocks take several tiles, if all copies are boxes and shared memory
                       has room for results beside the rings */
+  bool halves;     /* rounds: rings have half of the memory, so that two blocks stay on a
+                      multiprocessor, if all else has room there, too */
   bool deal;       /* rounds, the last of which are dealt to all blocks turn by turn (plan_deal) */
   bool row;        /* GPUs: one row of D, whose lanes and warps lie along K */
   bool blocked;    /* host: through blocks in scratch memory, if the tile has lanes for it */
@@ -159,6 +161,7 @@ typedef struct dot_draft {
   bool beside;           /* dot_shape.beside */
   bool swapped;          /* warpgroups: the instruction's first operand is B */
   bool all_memory;       /* dot_shape.all_memory */
+  bool halves;           /* dot_shape.halves */
   bool lines;            /* dot_shape.lines */
   bool boxes;            /* rings are filled by boxes */
   int mixed;             /* 1, 2: only that of A, of B is; 0: not so */

@@ -349,6 +349,17 @@ static llrt_status check_teams(const plan_kernel *kernel) {
   return llrt_error(LLRT_UNSUPPORTED, "teams take tiles in rounds, and do not wait for each other");
 }
 
+#define RESERVED_BYTES 1024 /* of shared memory, of each block, by the driver */
+
+/* Whether two blocks go in rounds on each multiprocessor. */
+static bool stays_twice(plan_kernel *kernel) {
+  const int room = kernel->target.facts.shared_bytes + RESERVED_BYTES;
+  if (kernel->launch.rounds == 0 || kernel->launch.shared_bytes > room / 2 - RESERVED_BYTES)
+    return false;
+  kernel->launch.rounds = 2;
+  return true;
+}
+
 /* log2 most positions along an axis of a tile whose operands and sums are all registers, where few
  * lanes are taken. */
 #define WHOLE_BITS 3
@@ -361,7 +372,8 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
                  .swapped = shape.swapped,
                  .beside = shape.beside,
                  .lines = shape.lines,
-                 .all_memory = shape.all_memory};
+                 .all_memory = shape.all_memory,
+                 .halves = shape.halves};
   draft *d = &x.d;
   int rank = job->desc.tensors[0].rank;
   draft_begin(d, &job->desc, target, options, kernel);
@@ -413,6 +425,11 @@ llrt_status dot_plan_kernel(const dot_job *job, const dot_shape *wanted, bool sp
     LLRT_TRY(check_teams(kernel));
   }
   draft_finish(kernel);
+  if (shape.halves && !stays_twice(kernel)) {
+    shape = *wanted;
+    shape.halves = false;
+    return dot_plan_kernel(job, &shape, split, target, options, kernel, divided);
+  }
   if (kernel->launch.rounds == 0 || kernel->launch.shared_bytes <= target->facts.shared_bytes)
     return LLRT_OK;
   shape = *wanted;

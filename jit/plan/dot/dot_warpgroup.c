@@ -61,6 +61,7 @@ static llrt_status find_access(const dot_draft *x, int operand, dot_access *acce
 #define CLUSTER_SLOTS 8 /* two blocks of clusters are to have room on a multiprocessor */
 #define RESULTS_BYTES (34 << 10)
 #define BARRIER_BYTES (1 << 10)
+#define BESIDE_HALF (8 << 10) /* what is beside a ring of one of two blocks, bytes */
 
 /* Threads' copies of fewer than 16 bytes go through the first-level cache, to which shared memory
  * leaves the rest of 256 KiB: with rings of 216 KiB such a row takes 1.6 times as long as with 192
@@ -80,6 +81,7 @@ static int slots_of(const dot_draft *x, int bytes) {
                   (x->all_memory ? BARRIER_BYTES : RESULTS_BYTES),
             room = copies_narrow(x) ? bits_min(all, NARROW_ROOM) : all;
   if (x->d.kernel->resident > 1) return DOT_SLOTS;
+  if (x->halves) return bits_max(bits_min((all / 2 - BESIDE_HALF) / bytes, MOST_SLOTS), DOT_SLOTS);
   return bits_max(bits_min(room / bytes, x->cluster && !x->beside ? CLUSTER_SLOTS : MOST_SLOTS),
                   DOT_SLOTS);
 }

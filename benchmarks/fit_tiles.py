@@ -60,7 +60,7 @@ CONSTANTS += [
         ("turn", 100, "clocks of a turn beside products and copies"),
         ("rounds", 0.6, "of a tile's clocks, where the next one begins meanwhile"),
         ("last", 0, "of a tile's clocks, once a run, there"),
-        ("cluster", 1400, "clocks of sums that a cluster's blocks join, for each doubling of these"),
+        ("cluster", 1400, "clocks of sums that a cluster's blocks join, dense ones of 64 x 64, for each doubling of these"),
         ("start", 500, "clocks of a run: fills and drains"),
         ("deal", 18000, "clocks of dealt turns of tiles of 128 x 128: blocks out of step, sums through memory"),
         ("second", 3000, "clocks of a second stage"),
@@ -149,7 +149,7 @@ def predict(c, x):
     alone = of("tile") * np.sqrt(area)
     teams = c["teams"] > 1
     tile = alone * np.where(c["rounds"] > 0, by("rounds") * np.where(teams, x["teams"], 1), 1) + \
-        np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * by("cluster")
+        np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * by("cluster") * np.where(kind >= KINDS.index("dense"), 2 * np.sqrt(area), 1)
     start = by("start") + c["dealt"] * np.sqrt(area) * by("deal") + c["shares"] * by("second") + \
         np.where(c["rounds"] > 0, alone * by("last"), 0)
     blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])

@@ -220,7 +220,7 @@ Test(dot_group, chosen) {
       {4096, 4096, 4096, {128, 256}, 1}, {1024, 5120, 2880, {128, 160}, 1},
       {256, 5120, 2880, {128, 80}, 1},   {64, 5120, 2880, {64, 48}, 1},
       {1, 576, 7168, {16, 64}, 1},       /* in clusters */
-      {64, 1536, 7168, {64, 64}, 1},     /* the same */
+      {256, 1536, 7168, {64, 48}, 1},    /* not by large tiles whose sums clusters join */
       {4096, 32768, 512, {128, 160}, 1}, /* of teams */
   };
   static const dot_problem problem = {SHAPE(130, 72, 448), TYPES(BF16, BF16),

@@ -146,22 +146,27 @@
 #define TILE_LAST_OF_TORN 0.00656915
 /* Of a tile's clocks, once a run, there, experts. */
 #define TILE_LAST_OF_EXPERTS 0.00656915
-/* Clocks of sums that a cluster's blocks join, for each doubling of these, packed. */
+/* Clocks of sums that a cluster's blocks join, dense ones of 64 x 64, for each doubling of these,
+ * packed. */
 #define TILE_CLUSTER_OF_PACKED 1076.36
-/* Clocks of sums that a cluster's blocks join, for each doubling of these, dense. */
-#define TILE_CLUSTER_OF_DENSE 1450.99
-/* Clocks of sums that a cluster's blocks join, for each doubling of these, bytes. */
-#define TILE_CLUSTER_OF_BYTES 1595.23
-/* Clocks of sums that a cluster's blocks join, for each doubling of these, torn. */
+/* Clocks of sums that a cluster's blocks join, dense ones of 64 x 64, for each doubling of these,
+ * dense. */
+#define TILE_CLUSTER_OF_DENSE 4373.9
+/* Clocks of sums that a cluster's blocks join, dense ones of 64 x 64, for each doubling of these,
+ * bytes. */
+#define TILE_CLUSTER_OF_BYTES 1961.76
+/* Clocks of sums that a cluster's blocks join, dense ones of 64 x 64, for each doubling of these,
+ * torn. */
 #define TILE_CLUSTER_OF_TORN 666.846
-/* Clocks of sums that a cluster's blocks join, for each doubling of these, experts. */
+/* Clocks of sums that a cluster's blocks join, dense ones of 64 x 64, for each doubling of these,
+ * experts. */
 #define TILE_CLUSTER_OF_EXPERTS 666.846
 /* Clocks of a run: fills and drains, packed. */
 #define TILE_START_OF_PACKED 2176.71
 /* Clocks of a run: fills and drains, dense. */
-#define TILE_START_OF_DENSE 2912.71
+#define TILE_START_OF_DENSE 773.297
 /* Clocks of a run: fills and drains, bytes. */
-#define TILE_START_OF_BYTES 3067.83
+#define TILE_START_OF_BYTES 2653.5
 /* Clocks of a run: fills and drains, torn. */
 #define TILE_START_OF_TORN 4086.97
 /* Clocks of a run: fills and drains, experts. */
@@ -179,9 +184,9 @@
 /* Clocks of a second stage, packed. */
 #define TILE_SECOND_OF_PACKED 4645.3
 /* Clocks of a second stage, dense. */
-#define TILE_SECOND_OF_DENSE 1128.62
+#define TILE_SECOND_OF_DENSE 2376.03
 /* Clocks of a second stage, bytes. */
-#define TILE_SECOND_OF_BYTES 2436.55
+#define TILE_SECOND_OF_BYTES 3039.75
 /* Clocks of a second stage, torn. */
 #define TILE_SECOND_OF_TORN 240.178
 /* Clocks of a second stage, experts. */
@@ -189,9 +194,9 @@
 /* Clocks there, for each share, packed. */
 #define TILE_SHARE_OF_PACKED 290.286
 /* Clocks there, for each share, dense. */
-#define TILE_SHARE_OF_DENSE 541.973
+#define TILE_SHARE_OF_DENSE 1023.18
 /* Clocks there, for each share, bytes. */
-#define TILE_SHARE_OF_BYTES 401.836
+#define TILE_SHARE_OF_BYTES 994.014
 /* Clocks there, for each share, torn. */
 #define TILE_SHARE_OF_TORN 476.712
 /* Clocks there, for each share, experts. */
@@ -236,7 +241,7 @@
 /* Multiprocessors that clusters of 2 fill, dense. */
 #define TILE_CLUSTERS2_OF_DENSE 86.1062
 /* Multiprocessors that clusters of 2 fill, bytes. */
-#define TILE_CLUSTERS2_OF_BYTES 120.287
+#define TILE_CLUSTERS2_OF_BYTES 74.64
 /* Multiprocessors that clusters of 2 fill, torn. */
 #define TILE_CLUSTERS2_OF_TORN 132.4
 /* Multiprocessors that clusters of 2 fill, experts. */
@@ -244,9 +249,9 @@
 /* Of 4, packed. */
 #define TILE_CLUSTERS4_OF_PACKED 121.628
 /* Of 4, dense. */
-#define TILE_CLUSTERS4_OF_DENSE 97.0355
+#define TILE_CLUSTERS4_OF_DENSE 70.4163
 /* Of 4, bytes. */
-#define TILE_CLUSTERS4_OF_BYTES 96.6508
+#define TILE_CLUSTERS4_OF_BYTES 84.5337
 /* Of 4, torn. */
 #define TILE_CLUSTERS4_OF_TORN 116.113
 /* Of 4, experts. */
@@ -254,9 +259,9 @@
 /* Of 8, packed. */
 #define TILE_CLUSTERS8_OF_PACKED 107.002
 /* Of 8, dense. */
-#define TILE_CLUSTERS8_OF_DENSE 126.735
+#define TILE_CLUSTERS8_OF_DENSE 132.4
 /* Of 8, bytes. */
-#define TILE_CLUSTERS8_OF_BYTES 132.4
+#define TILE_CLUSTERS8_OF_BYTES 125.76
 /* Of 8, torn. */
 #define TILE_CLUSTERS8_OF_TORN 132.4
 /* Of 8, experts. */

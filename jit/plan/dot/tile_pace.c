@@ -60,6 +60,12 @@ static double units_of(const tile_facts *t) {
                         : OF(t, CLUSTERS8);
 }
 
+/* Of the sums of a tile, which the blocks of a cluster add. */
+static double joining_clocks(const tile_facts *t, double area) {
+  const double results = t->kind < TILE_DENSE ? 1 : 2 * sqrt(area); /* of 64 x 64 */
+  return t->cluster > 1 ? log2(t->cluster) * OF(t, CLUSTER) * results : 0;
+}
+
 void tile_pace(const tile_facts *t, plan_pace *out) {
   const double area = t->positions[0] * (double)t->positions[1] / AREA, k = t->positions[2];
   const double alone = tile_clocks[t->kind] * sqrt(area),
@@ -83,8 +89,7 @@ void tile_pace(const tile_facts *t, plan_pace *out) {
       .least = whole(OF(t, LATENCY) / bits_max(t->slots, 1)),
       .more = whole(OF(t, TURN) + (t->beside * t->across > 1 ? TILE_BESIDE : 0) +
                     (t->teams > 1 ? TILE_TEAM : 0)),
-      .tile = whole(alone * (t->rounds ? rounds : 1) +
-                    (t->cluster > 1 ? log2(t->cluster) * OF(t, CLUSTER) : 0)),
+      .tile = whole(alone * (t->rounds ? rounds : 1) + joining_clocks(t, area)),
       .start = whole(OF(t, START) + (t->dealt ? OF(t, DEAL) * sqrt(area) : 0) +
                      (t->shares ? OF(t, SECOND) : 0) + (t->rounds ? alone * OF(t, LAST) : 0)),
       .share = whole(OF(t, SHARE)),

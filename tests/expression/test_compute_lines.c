@@ -222,6 +222,14 @@ Test(compute_lines, copies_ahead_of_one_walk) {
   }
 }
 
+/* A multiprocessor has registers for 1024 threads of a norm with a weight. */
+Test(compute_lines, threads_of_norms) {
+  char *ptx = compiled_rows("(x[t n], w[n]) -> (y[t n]) { y = x * rsqrt(mean(x * x, n)) * w }",
+                            4096, 1, LLRT_EMIT_OBJECT);
+  cr_expect_geq(directive(ptx, ".maxntid ") * directive(ptx, ".minnctapersm "), 1024);
+  llrt_buffer_free(&ptx);
+}
+
 /* Wide accesses of all the threads that a row of 5000 could have would overhang it far: it has half
  * of them, and no narrower accesses. */
 Test(compute_lines, wide_accesses) {

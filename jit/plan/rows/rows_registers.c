@@ -26,9 +26,19 @@ static bool waits_in_words(rows *r) {
   return all;
 }
 
+/* Whether something that differs from block to block, and is no row, waits beside the rows. */
+static bool has_tables(const rows *r) {
+  bool has = false;
+  for (int i = 0; i < r->program->n_nodes; i++)
+    has |= rows_is_loaded(r, i) && !rows_is_of_rows(r, i) &&
+           (r->program->node[i].axes & ~r->program->reduced) != 0;
+  return has;
+}
+
 /* Whether a thread of so many blocks has registers for each element that it holds, and a few: one
- * where elements wait in their words, one and a half where no weights are loaded and one axis is
- * joined, else seven quarters, and a quarter of one for each element of weights, but two at least;
+ * where elements wait in their words, else one and a half, or seven quarters where tables by
+ * position wait, too, and a quarter of one for each element of weights, unless none are loaded and
+ * one axis is joined;
  * with fewer ptxas spills. In clusters the rows that are under way are worth that, and so is a
  * second block, with two registers for each element: memory waits for all that a row's only block
  * does behind its loads. Each part of a multiprocessor deals its registers to warps of its own,
@@ -46,7 +56,7 @@ static bool have_registers(rows *r, int blocks) {
   const plan_kernel *kernel = r->d.kernel;
   bool few = rows_count_weights(r) == 0 && bits_count(r->program->reduced) == 1;
   bool words = waits_in_words(r);
-  int quarters = (words ? 4 : few ? 6 : 7) * r->elements;
+  int quarters = (words ? 4 : has_tables(r) ? 7 : 6) * r->elements;
   if (!words && !few) quarters += bits_max(weighed_elements(r), r->elements);
   int warps = blocks << kernel->warp_bits, of_part = (warps + UNIT_PARTS - 1) / UNIT_PARTS;
   int registers = UNIT_REGISTERS / UNIT_PARTS / of_part >> kernel->lane_bits;

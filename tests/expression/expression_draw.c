@@ -320,6 +320,8 @@ void expression_draw_seed(uint64_t seed, expression_draw *out) {
     t->extent[1] = 32700 + writer_draw(&w, 6000), t->extent[0] = 1; /* which GPUs walk */
   if (w.more && !few && expr->n_axes > 1 && writer_draw(&w, 100) == 0)
     t->extent[1] = 40000 + writer_draw(&w, 130000), t->extent[0] = 1 + writer_draw(&w, 2);
+  if (w.more && !few && expr->n_axes > 1 && writer_draw(&w, 16) == 0) /* which fill threads */
+    t->extent[1] = 1024ll << writer_draw(&w, 4), t->extent[0] = 1 + writer_draw(&w, 3);
   if (w.fits && !few && !fit_may_be_long(&w) && t->extent[1] >= FIT_LONG)
     t->extent[1] = 1 + t->extent[1] % FIT_LONG;
   t->n_leading = writer_draw(&w, 3);

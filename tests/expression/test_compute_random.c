@@ -55,6 +55,7 @@ static const struct {
     {"cuda-emu:sm_90a", 25104026}, /* an output in place of what another part takes: not drawn */
     {"host", 30000029},            /* a run-time stride of an axis of one position */
     {"host", 30000141}, /* one position of an axis that a tensor lacks, which is promised */
+    {"cuda-emu:sm_90a", 39300017}, /* words behind a loop that waited in shared memory */
     /* the reference: */
     {"cuda-emu:sm_80", 500222},  /* abs(-0) */
     {"cuda-emu:sm_90a", 314715}, /* and its reciprocal */

@@ -42,6 +42,7 @@ CONSTANTS = [(f"{what}_{kind}", first, text.format(kind))
     ("beside", 20, "clocks of a turn more where blocks of a cluster fetch together"),
     ("team", 30, "clocks of a turn more where one of two teams multiplies"),
     ("teams", 0.5, "of a tile's clocks in rounds, where teams take tiles by turns"),
+    ("push", 0.4, "of the clocks in which a cluster's blocks join sums, where they push them: warps and groups"),
     ("torn_own", 1.4, "how many times as long rows that begin inside sectors are fetched by a multiprocessor"),
     ("torn_together", 2.4, "how many times as long they are fetched by all together"),
     ("torn_units", 120, "multiprocessors that clusters of more than two fill whose blocks fetch such rows in common"),
@@ -149,7 +150,8 @@ def predict(c, x):
     alone = of("tile") * np.sqrt(area)
     teams = c["teams"] > 1
     tile = alone * np.where(c["rounds"] > 0, by("rounds") * np.where(teams, x["teams"], 1), 1) + \
-        np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * by("cluster") * np.where(kind >= KINDS.index("dense"), 2 * np.sqrt(area), 1)
+        np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * by("cluster") * \
+        np.where(kind >= KINDS.index("dense"), 2 * np.sqrt(area), np.where(kind < KINDS.index("produced"), x["push"], 1))
     start = by("start") + c["dealt"] * np.sqrt(area) * by("deal") + c["shares"] * by("second") + \
         np.where(c["rounds"] > 0, alone * by("last"), 0)
     blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])

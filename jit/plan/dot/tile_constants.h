@@ -3,9 +3,9 @@
 #define LLRT_JIT_PLAN_DOT_TILE_CONSTANTS_H
 
 /* Products of a clock of 16-bit elements, warps. */
-#define TILE_MACS_WARPS 648.425
+#define TILE_MACS_WARPS 555.47
 /* Products of a clock of 16-bit elements, groups. */
-#define TILE_MACS_GROUPS 1037.16
+#define TILE_MACS_GROUPS 1089.11
 /* Products of a clock of 16-bit elements, produced. */
 #define TILE_MACS_PRODUCED 2234.59
 /* Products of a clock of 16-bit elements, dense. */
@@ -13,9 +13,9 @@
 /* Products of a clock of 16-bit elements, swapped. */
 #define TILE_MACS_SWAPPED 2458
 /* Warps' instructions for 8 decoded weights, warps. */
-#define TILE_DECODE_WARPS 23.4821
+#define TILE_DECODE_WARPS 24.798
 /* Warps' instructions for 8 decoded weights, groups. */
-#define TILE_DECODE_GROUPS 28.1918
+#define TILE_DECODE_GROUPS 48.342
 /* Warps' instructions for 8 decoded weights, produced. */
 #define TILE_DECODE_PRODUCED 34.7436
 /* Warps' instructions for 8 decoded weights, dense. */
@@ -23,9 +23,9 @@
 /* Warps' instructions for 8 decoded weights, swapped. */
 #define TILE_DECODE_SWAPPED 0
 /* Clocks of a tile of 128 x 128 beside its turns, warps. */
-#define TILE_TILE_WARPS 1768.78
+#define TILE_TILE_WARPS 5618.54
 /* Clocks of a tile of 128 x 128 beside its turns, groups. */
-#define TILE_TILE_GROUPS 2522.46
+#define TILE_TILE_GROUPS 1894.42
 /* Clocks of a tile of 128 x 128 beside its turns, produced. */
 #define TILE_TILE_PRODUCED 3401.41
 /* Clocks of a tile of 128 x 128 beside its turns, dense. */
@@ -40,6 +40,8 @@
 #define TILE_TEAM 7.32477
 /* Of a tile's clocks in rounds, where teams take tiles by turns. */
 #define TILE_TEAMS 1.70888e-08
+/* Of the clocks in which a cluster's blocks join sums, where they push them: warps and groups. */
+#define TILE_PUSH 0.82
 /* How many times as long rows that begin inside sectors are fetched by a multiprocessor. */
 #define TILE_TORN_OWN 1.35993
 /* How many times as long they are fetched by all together. */

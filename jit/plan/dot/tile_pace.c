@@ -60,9 +60,12 @@ static double units_of(const tile_facts *t) {
                         : OF(t, CLUSTERS8);
 }
 
-/* Of the sums of a tile, which the blocks of a cluster add. */
+/* Of the sums of a tile, which the blocks of a cluster add. Warps and warpgroups of packed operands
+ * push them; larger tiles leave no room for that. */
 static double joining_clocks(const tile_facts *t, double area) {
-  const double results = t->kind < TILE_DENSE ? 1 : 2 * sqrt(area); /* of 64 x 64 */
+  const double results = t->kind < TILE_PRODUCED ? TILE_PUSH
+                         : t->kind < TILE_DENSE  ? 1
+                                                 : 2 * sqrt(area); /* of 64 x 64 */
   return t->cluster > 1 ? log2(t->cluster) * OF(t, CLUSTER) * results : 0;
 }
 

@@ -74,12 +74,19 @@ static const packed_shape narrow_shapes[] = {
     {.rows = 64, TILE(6, 7, 7, 3, 1), .cluster = 1, .slots = 4, PRODUCED},
 };
 
-/* Tiles of 32 columns by warps, of 64 by warpgroups that copy, of 128 with producers. */
+/* Tiles of 16 and 32 columns by warps, of 64 by warpgroups that copy, of 128 with producers. Narrow
+ * ones spread few columns over more multiprocessors; each block reads all rows, so of more rows
+ * wide ones are fewer bytes. */
 static const packed_shape tiles[] = {
     {TILE(3, 5, 7, 0, 2), .slots = 4, .resident = 2},
     {TILE(3, 5, 7, 0, 2), .slots = 3, .resident = 4},
     {TILE(3, 5, 7, 0, 3), .cluster = 1, .slots = 4, .resident = 2},
     {TILE(3, 5, 7, 0, 4), .cluster = 2, .slots = 4, .resident = 2},
+    {TILE(3, 4, 7, 0, 2), .slots = 4, .resident = 4},
+    {TILE(3, 4, 7, 0, 3), .cluster = 1, .slots = 4, .resident = 2},
+    {TILE(3, 4, 7, 0, 4), .cluster = 2, .slots = 4, .resident = 2},
+    {TILE(4, 4, 7, 0, 2), .slots = 4, .resident = 2},
+    {TILE(4, 4, 7, 0, 4), .cluster = 2, .slots = 4, .resident = 2},
     {TILE(4, 5, 7, 0, 2), .slots = 4, .resident = 2},
     {TILE(4, 5, 6, 0, 2), .slots = 4, .resident = 4},
     {TILE(4, 5, 7, 0, 3), .cluster = 1, .slots = 4, .resident = 2},
@@ -89,8 +96,14 @@ static const packed_shape tiles[] = {
     {TILE(5, 6, 7, 2, 1), .slots = 8, .resident = 1, GROUPS},
     {TILE(5, 6, 7, 2, 1), .slots = 4, .resident = 2, GROUPS},
     {TILE(5, 6, 7, 2, 2), .cluster = 1, .slots = 6, .resident = 1, GROUPS},
+    {TILE(5, 6, 7, 2, 4), .cluster = 3, .slots = 6, .resident = 1, GROUPS},
     {TILE(6, 6, 7, 2, 1), .slots = 4, .resident = 1, GROUPS},
     {TILE(6, 6, 7, 2, 2), .cluster = 1, .slots = 4, .resident = 1, GROUPS},
+    {TILE(4, 7, 7, 3, 1), .cluster = 1, .slots = 8, PRODUCED},
+    {TILE(5, 7, 7, 3, 0), .slots = 8, PRODUCED},
+    {TILE(5, 7, 7, 3, 0), .slots = 8, PRODUCED, .rounds = true},
+    {TILE(5, 7, 7, 3, 1), .cluster = 1, .slots = 8, PRODUCED},
+    {TILE(5, 7, 7, 3, 2), .cluster = 2, .slots = 8, PRODUCED},
     {TILE(6, 7, 7, 3, 0), .slots = 8, PRODUCED},
     {TILE(6, 7, 7, 3, 0), .slots = 8, PRODUCED, .rounds = true},
     {TILE(6, 7, 7, 3, 1), .cluster = 1, .slots = 8, PRODUCED},

@@ -207,7 +207,7 @@ Test(packed_own, few_rows) {
   static const struct {
     int64_t m, size;
     int columns, cluster;
-  } rows[] = {{32, 2880, 64, 2}, {32, 4096, 64, 2}, {32, 8192, 64, 1}};
+  } rows[] = {{32, 2880, 64, 2}, {32, 4096, 64, 2}, {32, 8192, 128, 2}};
   packed_trial_make(&t, &of_260_rows);
   packed_trial_describe(&t);
   make_plan(&t);

@@ -31,8 +31,8 @@ static int waiting_step(const plan_kernel *kernel) {
   return at;
 }
 
-/* Blocks that push meet nowhere. All of few rows do, and larger ones where sums have room beside
- * rings. */
+/* Blocks that push meet nowhere else. All of few rows do, and larger ones where sums have room
+ * beside rings. */
 Test(packed_pushed, who_pushes) {
   static packed_trial t;
   int pushing[2] = {0}, clusters[2] = {0};
@@ -43,7 +43,8 @@ Test(packed_pushed, who_pushes) {
     const int at = plan_pushed_buffer(kernel), large = kernel->tile.positions[0] > 32;
     clusters[large]++;
     pushing[large] += at >= 0;
-    cr_expect_eq(plan_meets_cluster(kernel, kernel->n_steps), at < 0, "variant %d", v);
+    if (kernel->tile.cluster < 8) /* of eight, results may move to others' blocks */
+      cr_expect_eq(plan_meets_cluster(kernel, kernel->n_steps), at < 0, "variant %d", v);
     cr_expect_eq(waiting_step(kernel) >= 0, at >= 0, "variant %d", v);
     if (at >= 0)
       cr_expect_eq(kernel->buffer[at].bytes << kernel->cluster_bits,

@@ -29,7 +29,7 @@ typedef struct packed_problem {
 #define NVFP4 4, 8, LLRT_E2M1, LLRT_E4M3, 16, NONE
 #define NONE LLRT_DTYPE_NONE
 
-#define PACKED_PROBLEMS 84
+#define PACKED_PROBLEMS 85
 extern const packed_problem packed_problems[PACKED_PROBLEMS];
 
 typedef struct packed_trial {

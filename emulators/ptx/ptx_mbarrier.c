@@ -539,7 +539,7 @@ static bool run_prefetch(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
   return true;
 }
 
-/* ---- fences, registers ---- */
+/* ---- fences ---- */
 
 static bool run_proxy_fence(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   if (ptx_come_each(run, warp, op, &mask)) return true;
@@ -554,28 +554,6 @@ static bool run_proxy_fence(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint
 static bool run_publish(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
   (void)op, (void)mask;
   emu_order_release(&run->mbarriers->order, warp->index, &run->mbarriers->published);
-  return true;
-}
-
-static bool run_registers(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
-  int64_t count = op->operand[0].value;
-  if (!ptx_whole_warp(run, warp, op, mask)) return false;
-  return (count >= 24 && count <= 256 && count % 8 == 0) ||
-         ptx_fault(run, warp, op, EMU_NOWHERE, EMU_OUT_OF_RANGE, "%lld registers",
-                   (long long)count);
-}
-
-/* One lane of those that come here: the lowest. */
-static bool run_elect(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
-  ptx_lanes lane, chosen;
-  uint32_t members = (uint32_t)warp->value[ptx_reg(op, 1, 0)][__builtin_ctz(mask)];
-  if (ptx_come_together(run, warp, op, members, mask)) return true;
-  for (int i = 0; i < PTX_LANES; i++) {
-    lane[i] = (uint64_t)__builtin_ctz(mask);
-    chosen[i] = i == __builtin_ctz(mask);
-  }
-  ptx_write(warp, ptx_reg(op, 0, 0), mask, lane, NULL);
-  if (op->operand[0].count == 2) ptx_write(warp, ptx_reg(op, 0, 1), mask, chosen, NULL);
   return true;
 }
 
@@ -598,6 +576,4 @@ const ptx_form ptx_mbarrier_forms[] = {
     ROW("cp async bulk prefetch L2 global", "ms", run_prefetch, PTX_MEMORY),
     ROW("fence proxy async ?shared::cta", "", run_proxy_fence, PTX_BARRIER),
     ROW("fence mbarrier_init release cluster", "", run_publish, PTX_BARRIER),
-    ROW("setmaxnreg inc|dec sync aligned u32", "i", run_registers, PTX_BARRIER),
-    ROW("elect sync", "qs", run_elect, PTX_ARITHMETIC),
     {0}};

@@ -1,4 +1,5 @@
-/* Exchange between the lanes of a warp: shuffles, votes and reductions. */
+/* What a warp does as one: shuffles, votes, reductions and elections of its lanes, its registers.
+ */
 #include "emulators/ptx/ptx_run.h"
 
 /* The lanes named by operand n must be exactly those that come here. */
@@ -133,9 +134,32 @@ static bool run_activemask(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint3
   return true;
 }
 
+static bool run_registers(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  int64_t count = op->operand[0].value;
+  if (!ptx_whole_warp(run, warp, op, mask)) return false;
+  return (count >= 24 && count <= 256 && count % 8 == 0) ||
+         ptx_fault(run, warp, op, EMU_NOWHERE, EMU_OUT_OF_RANGE, "%lld registers",
+                   (long long)count);
+}
+
+/* One lane of those that come here: the lowest. */
+static bool run_elect(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t mask) {
+  ptx_lanes lane, chosen;
+  if (waits(run, warp, op, 1, mask)) return true;
+  for (int i = 0; i < PTX_LANES; i++) {
+    lane[i] = (uint64_t)__builtin_ctz(mask);
+    chosen[i] = i == __builtin_ctz(mask);
+  }
+  ptx_write(warp, ptx_reg(op, 0, 0), mask, lane, NULL);
+  if (op->operand[0].count == 2) ptx_write(warp, ptx_reg(op, 0, 1), mask, chosen, NULL);
+  return true;
+}
+
 #define ROW(syntax, operands, execute, class) {syntax, operands, execute, NULL, NULL, class, 0}
 
 const ptx_form ptx_warp_forms[] = {
+    ROW("setmaxnreg inc|dec sync aligned u32", "i", run_registers, PTX_BARRIER),
+    ROW("elect sync", "qs", run_elect, PTX_ARITHMETIC),
     ROW("shfl sync up|down|bfly|idx b32", "qssss", run_shuffle, PTX_SHUFFLE),
     ROW("redux sync add|min|max u32|s32", "dss", run_redux, PTX_SHUFFLE),
     ROW("redux sync and|or|xor b32", "dss", run_redux_bits, PTX_SHUFFLE),

@@ -16,16 +16,21 @@
 #define BARRIER "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
 #define LOAD "ld.shared::cluster.u32 %r26, [%r22]; cvt.u64.u32 %d0, %r26;"
 
+/* Each thread of four blocks of 64 has what its neighbour block's thread of that number had. */
+static void expect_exchanged(const ptx_result *result) {
+  for (uint64_t block = 0; block < 4; block++)
+    for (uint64_t t = 0; t < 64; t++)
+      cr_expect_eq(result->out[block * 64 + t], (block ^ 1) * 100 + t, "block %d, thread %d",
+                   (int)block, (int)t);
+}
+
 Test(ptx_cluster, blocks_read_each_other) {
   static const ptx_program program = {
       .body = PLACES STORE BARRIER LOAD BARRIER, .threads = 64, .cluster = 4};
   ptx_result result;
   ptx_program_run(&program, NULL, &result);
   cr_assert(result.done, "%s", result.fault.message);
-  for (uint64_t block = 0; block < 4; block++)
-    for (uint64_t t = 0; t < 64; t++)
-      cr_expect_eq(result.out[block * 64 + t], (block ^ 1) * 100 + t, "block %d, thread %d",
-                   (int)block, (int)t);
+  expect_exchanged(&result);
   cr_expect_eq(result.counters.blocks, 4);
   cr_expect_eq(result.counters.shared_load_wavefronts, 8);
 }
@@ -110,10 +115,7 @@ Test(ptx_cluster, words_that_tell_a_barrier) {
   ptx_result result;
   ptx_program_run(&program, NULL, &result);
   cr_assert(result.done, "%s", result.fault.message);
-  for (uint64_t block = 0; block < 4; block++)
-    for (uint64_t t = 0; t < 64; t++)
-      cr_expect_eq(result.out[block * 64 + t], (block ^ 1) * 100 + t, "block %d, thread %d",
-                   (int)block, (int)t);
+  expect_exchanged(&result);
 }
 
 static const struct {

@@ -45,6 +45,15 @@ static void draw_tiles(writer *w, char *text, size_t size) {
   snprintf(text, size, "%s", ONE_OF(w, names));
 }
 
+/* A storage's text, where the shape may lie so: "" and extents that it does not divide may not. */
+static void put_if_bound(const llrt_tensor *shape, const char *chosen, char *text, size_t size) {
+  llrt_storage storage;
+  llrt_storage_binding bound;
+  if (*chosen && llrt_storage_parse(chosen, shape->rank, shape->shape, &storage) == LLRT_OK &&
+      llrt_storage_bind(&storage, shape->rank, shape->shape, NULL, &bound) == LLRT_OK)
+    snprintf(text, size, "%s", chosen);
+}
+
 /* Digits that count down, tiles along one axis and in the last two of three, a swizzle. */
 static void draw_rare_storage(writer *w, const llrt_tensor *shape, char *text, size_t size) {
   static const char *const lines[] = {
@@ -66,11 +75,7 @@ static void draw_rare_storage(writer *w, const llrt_tensor *shape, char *text, s
                        : shape->rank == 2 ? ONE_OF(w, planes)
                        : shape->rank == 3 ? ONE_OF(w, solids)
                                           : "";
-  llrt_storage storage;
-  llrt_storage_binding bound;
-  if (*chosen && llrt_storage_parse(chosen, shape->rank, shape->shape, &storage) == LLRT_OK &&
-      llrt_storage_bind(&storage, shape->rank, shape->shape, NULL, &bound) == LLRT_OK)
-    snprintf(text, size, "%s", chosen); /* else extents that it does not divide */
+  put_if_bound(shape, chosen, text, size);
 }
 
 /* Storages by name that have two or three axes. */
@@ -95,11 +100,7 @@ static void draw_named(writer *w, const llrt_tensor *shape, char *text, size_t s
   const char *chosen = shape->rank == 2   ? ONE_OF(w, planes)
                        : shape->rank == 3 ? ONE_OF(w, solids)
                                           : "";
-  llrt_storage storage;
-  llrt_storage_binding bound;
-  if (*chosen && llrt_storage_parse(chosen, shape->rank, shape->shape, &storage) == LLRT_OK &&
-      llrt_storage_bind(&storage, shape->rank, shape->shape, NULL, &bound) == LLRT_OK)
-    snprintf(text, size, "%s", chosen);
+  put_if_bound(shape, chosen, text, size);
 }
 
 /* Rows, columns, another order of axes, a pitch, columns in groups of 4, tiles. */

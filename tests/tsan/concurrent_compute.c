@@ -1,5 +1,7 @@
 /* Many threads call one expression at once: what a call keeps for the next one (compute_kept.c) is
  * taken by one thread at a time, and each has its own memory, shape and number. */
+#include "tests/tsan/check.h"
+
 #include <llrt/llrt.h>
 
 #include <pthread.h>
@@ -11,14 +13,6 @@ enum { THREADS = 6, ROUNDS = 40, ROWS = 5, MOST_LENGTH = 24 };
 static llrt_device *host;
 static llrt_expr *rows, *parts;
 static pthread_barrier_t together;
-
-#define CHECK(call) \
-  do { \
-    if ((call) != LLRT_OK) { \
-      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, llrt_last_error()); \
-      exit(1); \
-    } \
-  } while (0)
 
 /* One thread's tensors: x and y of ROWS rows, a result of each row, and one of each column. */
 typedef struct own {

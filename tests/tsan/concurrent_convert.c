@@ -1,5 +1,7 @@
 /* Many threads on one context: the same class at once (compiled once), different classes at once,
  * one prepared operation run by all, devices opened and closed meanwhile. */
+#include "tests/tsan/check.h"
+
 #include "runtime/described.h"
 
 #include <llrt/llrt.h>
@@ -19,14 +21,6 @@ static llrt_device *host;
 static llrt_storage col_major;
 static llrt_op *shared_op;
 static pthread_barrier_t together;
-
-#define CHECK(call) \
-  do { \
-    if ((call) != LLRT_OK) { \
-      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, llrt_last_error()); \
-      exit(1); \
-    } \
-  } while (0)
 
 /* One thread's matrices, of one element type. */
 typedef struct pair {

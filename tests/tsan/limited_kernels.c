@@ -1,5 +1,7 @@
 /* Many threads on a context that keeps fewer kernels than they use: kernels are unloaded while
  * others are looked up, compiled, run, and held by handles. */
+#include "tests/tsan/check.h"
+
 #include <llrt/llrt.h>
 
 #include <pthread.h>
@@ -11,14 +13,6 @@ enum { THREADS = 6, TURNS = 10, LAYOUTS = 5, LIMIT = 2, COLUMNS = 8 };
 static llrt_context *context;
 static llrt_device *host;
 static llrt_storage storage[LAYOUTS];
-
-#define CHECK(call) \
-  do { \
-    if ((call) != LLRT_OK) { \
-      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, llrt_last_error()); \
-      exit(1); \
-    } \
-  } while (0)
 
 static llrt_tensor tensor_of(int32_t *data, int layout, bool destination) {
   return (llrt_tensor){.data = data,

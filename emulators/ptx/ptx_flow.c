@@ -146,10 +146,30 @@ static int join_of(const ptx_kernel *kernel, const ptx_flow *flow, int branch) {
   return past_jumps(kernel, flow->behind[branch]);
 }
 
+/* Whether a way from pc to `join` is straight and ends with an atomic. */
+static bool ends_in_atomic(const ptx_kernel *kernel, int pc, int join) {
+  const ptx_op *last = NULL;
+  for (int n = 0; pc != join && pc < kernel->n_ops && n < kernel->n_ops; n++) {
+    last = &kernel->op[pc];
+    if (ptx_is_branch(last) || ptx_is_exit(last)) return false;
+    pc = past_jumps(kernel, pc + 1);
+  }
+  return pc == join && last && last->form->class == PTX_ATOMIC;
+}
+
+/* Whether lanes take an atomic's way, or none. */
+static bool goes_round_atomic(const ptx_kernel *kernel, int branch, int join) {
+  int taken = past_jumps(kernel, kernel->op[branch].target);
+  int passed = past_jumps(kernel, branch + 1);
+  return (taken == join && ends_in_atomic(kernel, passed, join)) ||
+         (passed == join && ends_in_atomic(kernel, taken, join));
+}
+
 static bool is_closed(const ptx_kernel *kernel, const ptx_flow *flow, const bool *varies,
                       int branch) {
   int join = join_of(kernel, flow, branch);
   if (join < 0) return false;
+  if (goes_round_atomic(kernel, branch, join)) return true;
   for (int at = branch;; at = flow->before[at]) {
     if (at == branch || parts_lanes(&kernel->op[at], varies))
       if (join_of(kernel, flow, at) == join && ptx_flow_dominates(flow, at, join)) return true;

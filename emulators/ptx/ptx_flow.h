@@ -10,7 +10,8 @@
  * nobody, and ptxas (13.0) has the others come together as if there were none; compilers write one
  * where nobody can come. closed: of a branch that may part lanes (true of all else): its ways meet,
  * at more than a jump, where none comes that has not gone through it, or through another that may
- * part lanes, whose ways meet there, too. */
+ * part lanes, whose ways meet there, too; or lanes leave out no more than code that ends with an
+ * atomic, behind which ptxas (13.0) brings them together. */
 typedef struct ptx_flow {
   int *before, *behind;
   bool *closed;

@@ -155,6 +155,32 @@ Test(ptx_apart, a_way_on_which_lanes_end) {
             result.fault.message);
 }
 
+/* Behind an atomic that some lanes leave out ptxas brings them together; in front of a load not. */
+Test(ptx_apart, a_way_that_ends_with_an_atomic) {
+  static const struct {
+    const char *low;
+    bool right;
+  } ways[] = {{"atom.shared.add.u32 %r5, [tile], 1;", true},
+              {"add.s32 %r6, %r8, 1; red.shared.max.u32 [tile], %r6;", true},
+              {"ld.shared.u32 %r5, [tile];", false},
+              {"red.shared.add.u32 [tile], 1; ld.shared.u32 %r5, [tile];", false},
+              {"red.shared.add.u32 [tile], 1; add.s32 %r5, %r8, 1;", false},
+              {"st.shared.u32 [tile], 1;", false}};
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    char body[512];
+    snprintf(
+        body, sizeof body, "%s%s%s",
+        "mov.u32 %r4, 1; mov.u64 %d0, 5; setp.lt.u32 %p4, %r8, 1; @%p4 st.shared.u32 [tile], 0;"
+        "setp.eq.u32 %p5, %r4, 1000; @%p5 bra BOTH; @%p4 bra LOW; bra.uni BOTH; LOW: ",
+        ways[i].low, "bra.uni BOTH; BOTH: bar.warp.sync -1;");
+    run(body, true, 32);
+    cr_expect(result.done == ways[i].right, "%s: %s", ways[i].low, result.fault.message);
+    if (!ways[i].right)
+      cr_expect(strstr(result.fault.message, "other ways come in"), "%s: %s", ways[i].low,
+                result.fault.message);
+  }
+}
+
 /* The next turn begins where the first one does, too. */
 Test(ptx_apart, behind_the_end_of_a_turn) {
   static const char *const meets[] = {"", "bar.warp.sync -1;"};

@@ -73,6 +73,13 @@ Test(compute_random, mended_seeds) {
       run_seeds(mended[i].device, mended[i].seed, 1, false);
 }
 
+/* Lanes that a branch parted stay apart until they synchronise. */
+Test(compute_random, lanes_apart) {
+  setenv("LLRT_EMU_LANES", "apart", 1);
+  run_seeds("cuda-emu:sm_90a", 9870001, 1, false); /* of values out of range some lanes count one */
+  run_seeds("cuda-emu:sm_80", 34000200, 3, true);
+}
+
 Test(compute_random, all_devices) {
   static const char *const devices[] = {"host", "cuda-emu:sm_80", "cuda-emu:sm_90a",
                                         "hip-emu:gfx90a", "hip-emu:gfx942"};

@@ -50,6 +50,9 @@ llrt_status llrt_validate_shapes(const op_description *desc, const llrt_tensor *
  * destination with one offset for each element. */
 llrt_status llrt_validate_memory(const op_description *desc, const storage_set *set,
                                  const op_call *call);
+/* Whether tensors a and b, whose memory reaches into each other's, are known to share no byte: both
+ * have columns of their own of rows that are one pitch apart, as slices of one buffer have. */
+bool llrt_call_beside(const storage_set *set, const op_call *call, int a, int b);
 
 /* A convert's own. */
 llrt_status llrt_validate_convert(const op_description *desc);

@@ -144,6 +144,7 @@ llrt_status llrt_validate_compute_memory(const op_description *desc, const stora
       bool apart = t == o || end[t] <= begin[o] || end[o] <= begin[t] || begin[o] == end[o] ||
                    begin[t] == end[t] || overlap_is_open(call, o, t);
       bool shares = !apart && !desc->program.tensor[t].output && may_share(desc, set, call, o, t);
+      apart = apart || (!shares && llrt_call_beside(set, call, o, t));
       LLRT_REQUIRE(apart || shares, "the %s, which is written, overlaps the %s", called(o),
                    called(t));
     }

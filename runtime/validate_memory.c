@@ -91,6 +91,68 @@ static llrt_status check_address(const llrt_tensor *tensor, int64_t span, int bi
   return LLRT_OK;
 }
 
+/* ---- side by side ---- */
+
+/* What a tensor has of every so many bytes: those from `first` to `last` - 1 behind its data. */
+typedef struct column {
+  uint64_t first, last;
+} column;
+
+/* Bytes between two positions of a digit; 0: there are no two, or no whole bytes. */
+static uint64_t digit_pitch(const op_call *call, int t, int digit) {
+  const llrt_storage_binding *binding = &call->binding[t];
+  uint64_t stride =
+      (uint64_t)(binding->stride[digit] < 0 ? -binding->stride[digit] : binding->stride[digit]);
+  if (binding->extent[digit] < 2) return 0;
+  if (call->bits[t] < 8) return stride % 2 ? 0 : stride / 2;
+  return stride * (uint64_t)(call->bits[t] / 8);
+}
+
+/* The column of digits whose positions lie `pitch` bytes apart, or a multiple of that; false: the
+ * others reach further. */
+static bool find_column(const storage_set *set, const op_call *call, int t, uint64_t pitch,
+                        column *out) {
+  const llrt_storage *storage = &set->storage[t];
+  const llrt_storage_binding *binding = &call->binding[t];
+  uint64_t low = (uint64_t)binding->origin[0];
+  uint64_t high = low + (1ull << llrt_layout_in_bits(&storage->tile));
+  if (storage->swizzle.swizzle_len > 0 || storage->n_targets > 0) return false;
+  for (int i = 0; i < storage->n_digits; i++) {
+    uint64_t apart = digit_pitch(call, t, i);
+    if (binding->extent[i] < 2 || (apart > 0 && apart % pitch == 0)) continue;
+    int64_t way = (binding->extent[i] - 1) * binding->stride[i];
+    if (way < 0) low -= (uint64_t)-way;
+    else high += (uint64_t)way;
+  }
+  bool halves = call->bits[t] < 8;
+  uint64_t bytes = (uint64_t)call->bits[t] / 8;
+  *out = (column){halves ? low / 2 : low * bytes, halves ? (high + 1) / 2 : high * bytes};
+  return out->last - out->first <= pitch;
+}
+
+/* Whether two tensors have columns of `pitch` bytes that do not meet. */
+static bool lie_beside(const storage_set *set, const op_call *call, int a, int b, uint64_t pitch) {
+  column of_a, of_b;
+  if (pitch == 0 || !find_column(set, call, a, pitch, &of_a) ||
+      !find_column(set, call, b, pitch, &of_b))
+    return false;
+  uint64_t from_a = ((uintptr_t)call->tensor[a].data + of_a.first) % pitch;
+  uint64_t from_b = ((uintptr_t)call->tensor[b].data + of_b.first) % pitch;
+  uint64_t behind = (from_a + pitch - from_b) % pitch;
+  return behind >= of_b.last - of_b.first && behind + (of_a.last - of_a.first) <= pitch;
+}
+
+bool llrt_call_beside(const storage_set *set, const op_call *call, int a, int b) {
+  if (call->tensor[a].n_indices > 0 || call->tensor[b].n_indices > 0) return false;
+  for (int i = 0; i < set->storage[a].n_digits; i++)
+    if (lie_beside(set, call, a, b, digit_pitch(call, a, i))) return true;
+  for (int i = 0; i < set->storage[b].n_digits; i++)
+    if (lie_beside(set, call, a, b, digit_pitch(call, b, i))) return true;
+  return false;
+}
+
+/* ---- overlap ---- */
+
 /* Where the values of indices decide what is read and what is written, no overlap can be told:
  * within one pool blocks are copied to others. */
 static bool overlap_is_open(const op_call *call, int read) {
@@ -124,7 +186,8 @@ static llrt_status check_same(const op_call *call, int same) {
 
 /* Source and destination in place, or what is read overlapping what is written; values: tensor 2 is
  * written, too. */
-static llrt_status check_overlap(const op_description *desc, const op_call *call, bool values) {
+static llrt_status check_overlap(const op_description *desc, const storage_set *set,
+                                 const op_call *call, bool values) {
   int same = tensor_in_place(desc);
   uintptr_t begin[LLRT_MAX_TENSORS] = {0}, end[LLRT_MAX_TENSORS] = {0};
   for (int i = 0; i < call->n; i++) {
@@ -150,10 +213,12 @@ static llrt_status check_overlap(const op_description *desc, const op_call *call
   }
   for (int i = 0; i < call->n; i++)
     LLRT_REQUIRE(i == PLAN_DESTINATION || i == same || overlap_is_open(call, i) ||
-                     end[i] <= begin[1] || end[1] <= begin[i],
+                     end[i] <= begin[1] || end[1] <= begin[i] ||
+                     llrt_call_beside(set, call, i, PLAN_DESTINATION),
                  "%s and %s overlap", op_tensor_called(desc->dot.roles, i),
                  op_tensor_called(desc->dot.roles, PLAN_DESTINATION));
-  bool apart = call->n < 3 || !values || end[0] <= begin[2] || end[2] <= begin[0];
+  bool apart = call->n < 3 || !values || end[0] <= begin[2] || end[2] <= begin[0] ||
+               llrt_call_beside(set, call, 0, 2);
   LLRT_REQUIRE(apart, "source and values overlap");
   return LLRT_OK;
 }
@@ -165,7 +230,7 @@ llrt_status llrt_validate_memory(const op_description *desc, const storage_set *
     LLRT_TRY(check_address(&call->tensor[i], call->binding[i].span, call->bits[i],
                            op_tensor_called(set->roles, i)));
   if (desc->kind == LLRT_OP_COMPUTE) LLRT_TRY(llrt_validate_compute_memory(desc, set, call));
-  else LLRT_TRY(check_overlap(desc, call, values));
+  else LLRT_TRY(check_overlap(desc, set, call, values));
   if (desc->kind == LLRT_OP_DOT) LLRT_TRY(llrt_validate_dot_memory(desc, set));
   bool compute = desc->kind == LLRT_OP_COMPUTE;
   for (int i = PLAN_DESTINATION; i < (values || compute ? call->n : 2); i++)

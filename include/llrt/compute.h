@@ -47,11 +47,12 @@ typedef struct llrt_compute_params {
  *          SKIP or REPORT, which leave out that output's elements alone
  * Extents of one axis agree; one that nothing joins may be counted in device memory (extent_ptr of
  * any of its tensors; 4 bytes). Indices and counts stand on axes that the expression takes as they
- * are. Every element of an output is written once. Outputs lie in memory of their own (where both
- * tensors have indices, or one has pointers, that is the caller's to see), but for one that is
- * exactly an input: the same address, storage and width, and all axes, of an input without indices
- * of which nothing is flipped or taken at a position; of 4-bit elements of whose bytes no thread
- * has both (rows of an odd length) UNSUPPORTED.
+ * are. Every element of an output is written once. Outputs lie in memory of their own, be it
+ * columns of a buffer whose other columns are other tensors (where both tensors have indices, or
+ * one has pointers, that is the caller's to see), but for one that is exactly an input: the same
+ * address, storage and width, and all axes, of an input without indices of which nothing is flipped
+ * or taken at a position; of 4-bit elements of whose bytes no thread has both (rows of an odd
+ * length) UNSUPPORTED.
  *
  * docs/expressions.md says what is computed in which type, and how it is rounded. The tree in which
  * a reduction joins is decided by the row's extents and storages, the types and the device: never

@@ -180,9 +180,9 @@ typedef struct llrt_run_params {
  * than the run needs, which is never more than llrt_op_workspace says, and for an alpha or beta
  * that is NaN or that the operation was described without. OUT_OF_MEMORY with own_workspace alone.
  * Thread: any number of threads at once on one op. Errors: OUT_OF_CLASS when a tensor breaks a
- * promise, INVALID_ARGUMENT for tensors that do not fit the description or overlap, UNSUPPORTED for
- * a convert's that begin at one address where it was not described in_place; nothing is launched
- * then. */
+ * promise, INVALID_ARGUMENT for tensors that do not fit the description or overlap (columns of one
+ * buffer do not, whose rows are one pitch apart, or multiples of it), UNSUPPORTED for a convert's
+ * that begin at one address where it was not described in_place; nothing is launched then. */
 LLRT_API llrt_status llrt_op_run(const llrt_op *op, void *stream, const llrt_tensor *tensors, int n,
                                  const llrt_run_params *params);
 

@@ -380,8 +380,7 @@ static void free_side(const trial *t, side *s) {
 /* Bytes that no element of the output has. in_place: they are an input's; pads that the storage
  * gives a value are written beside elements. */
 static const char *check_untouched(const trial *t, const side *s) {
-  bool plain =
-      !t->in_place && (s->tensor.n_indices || s->counted >= 0) && s->storage.pad != LLRT_PAD_VALUE;
+  bool plain = !t->in_place && s->storage.pad != LLRT_PAD_VALUE;
   for (size_t b = 0; b < GUARD; b++)
     if (s->host[b] != UNTOUCHED || s->host[GUARD + s->bytes + b] != UNTOUCHED)
       return "memory beside an output changed";
@@ -389,6 +388,18 @@ static const char *check_untouched(const trial *t, const side *s) {
     if (!s->written[b] && s->host[GUARD + b] != UNTOUCHED)
       return "what no element is sent to, or no count reaches, changed";
   return NULL;
+}
+
+/* An input's memory, and what lies beside it, is as it was sent. */
+static const char *check_read_alone(const trial *t, const side *s) {
+  size_t bytes = s->bytes + 2 * GUARD;
+  unsigned char *now = malloc(bytes);
+  bool got = llrt_memory_copy(t->device, now, (char *)s->tensor.data - GUARD, bytes,
+                              LLRT_COPY_FROM_DEVICE, NULL) == LLRT_OK &&
+             llrt_stream_synchronize(t->device, NULL) == LLRT_OK;
+  bool same = got && memcmp(now, s->host, bytes) == 0;
+  free(now);
+  return !got ? llrt_last_error() : same ? NULL : "an input changed";
 }
 
 /* Whether an output that has elements is made of the tensor's. */
@@ -508,6 +519,8 @@ static const char *run_bound(const trial *t, reference *r, side *sides) {
     else wrong = compare(t, r, i, &sides[i]);
   }
   for (int i = 0; i < expr->n_tensors && !wrong; i++) wrong = check_report(t, r, i, &sides[i]);
+  for (int i = 0; i < expr->n_inputs && !wrong; i++)
+    if (t->in_place != i + 1) wrong = check_read_alone(t, &sides[i]);
   reference_fini(r);
   return wrong;
 }

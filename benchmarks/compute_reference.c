@@ -228,6 +228,18 @@ static double floor_rest(double a, double b) { return b == 0 ? a : a - floor(a /
 
 static bool is_exact(range x) { return !x.any && !x.nan && x.low == x.high; }
 
+/* Of numbers with a point: each operation is rounded. */
+static range floored(int op, range a, range b, int type) {
+  if (!is_exact(a) || !is_exact(b) || a.low == 0 || b.low == 0) return range_anything();
+  if (type == DOUBLE) {
+    volatile double whole = floor(a.low / b.low), part = whole * b.low;
+    return range_exactly(op == EXPR_MODULO ? a.low - part : whole);
+  }
+  float x = (float)a.low, y = (float)b.low;
+  volatile float quotient = x / y, whole = floorf(quotient), part = whole * y, rest = x - part;
+  return range_exactly((double)(op == EXPR_MODULO ? rest : whole));
+}
+
 /* Of whole numbers, and of truth. */
 static range bits_of(int op, range a, range b, int type) {
   if (!is_exact(a) || !is_exact(b)) return type == TRUTH ? range_of_truth(-1) : range_anything();
@@ -295,6 +307,7 @@ static range inner(const reference *r, const expr_node *node, const int64_t *at,
   case EXPR_MINIMUM: return range_corners(range_smaller, a, b);
   case EXPR_FLOOR_DIVIDE:
   case EXPR_MODULO:
+    if (type >= SINGLE) return floored(node->op, a, b, type);
     if (!is_exact(a) || !is_exact(b) || range_whole(a).any) return range_anything();
     return range_corners(node->op == EXPR_MODULO ? floor_rest : floor_quotient, a, b);
   case EXPR_XOR:

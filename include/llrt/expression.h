@@ -7,8 +7,9 @@
  *
  * types      Floats are computed in f32, or in f64 where one is; integers of up to 32 bits in i32,
  *            u32 and 64-bit ones in i64, modulo their width; truth is 0 or 1 in arithmetic. An
- *            integer beside a float, and both of int / int, become f32. // and % round down; by 0
- *            they are 0 and the dividend.
+ *            integer beside a float, and both of int / int, become f32. // and % of integers round
+ *            down; by 0 they are 0 and the dividend. Of floats x // y is floor(x / y), and x % y is
+ *            x - floor(x / y) * y, each operation rounded.
  * rounding   + - * / fma sqrt rcp are correctly rounded, subnormal numbers are kept, and nothing is
  *            contracted or reordered. Functions of f32 err by at most 2.1 units of the last place
  *            (exp, exp2; less: log, log2, sin, cos, tanh, erf, sigmoid, rsqrt) or 3 (silu, gelu);

@@ -74,6 +74,17 @@ typedef struct side {
 #define GUARD 64
 #define UNTOUCHED 0xA5
 
+/* Tensors whose rows lie behind each other in one buffer (trial.beside). */
+static struct {
+  bool has[LLRT_EXPR_MAX_TENSORS];
+  int64_t row[LLRT_EXPR_MAX_TENSORS];    /* bytes of a tensor's row */
+  int64_t column[LLRT_EXPR_MAX_TENSORS]; /* where in the buffer's rows it is */
+  int64_t rows, pitch;
+  unsigned char *host; /* the buffer, with guards */
+  void *device;
+  int shift;
+} beside;
+
 static uint64_t get_code(const side *s, int64_t offset) {
   int bits = llrt_dtype_bits(s->tensor.dtype);
   uint64_t code = 0;
@@ -328,6 +339,11 @@ static llrt_status lay_out(const trial *t, const reference *r, int i, side *s) {
     bool spread = !r->expr->tensor[i].output && t->in_place != i + 1;
     draw_strides(t->seed + (uint64_t)place_of_tensor(t, r, i), spread, s);
     LLRT_TRY(llrt_storage_strided(tensor->rank, NULL, &s->storage));
+  } else if (beside.has[i]) {
+    int64_t stride = 1;
+    for (int a = tensor->rank - 1; a >= 0; stride *= tensor->shape[a--])
+      tensor->strides[a] = a ? stride : beside.pitch / (llrt_dtype_bits(tensor->dtype) / 8);
+    LLRT_TRY(llrt_storage_strided(tensor->rank, NULL, &s->storage));
   } else if (t->tensor[i].storage)
     LLRT_TRY(llrt_storage_parse(t->tensor[i].storage, tensor->rank, shape, &s->storage));
   else LLRT_TRY(llrt_storage_row_major(tensor->rank, &s->storage));
@@ -373,6 +389,98 @@ static void free_side(const trial *t, side *s) {
   free(s->value);
   llrt_memory_free(t->device, s->device);
   if (s->device_value) llrt_memory_free(t->device, s->device_value);
+}
+
+/* ---- beside each other ---- */
+
+/* Which tensors lie so, and where. */
+static void find_beside(const trial *t, const reference *r) {
+  int64_t unit = 8, place = 0; /* of elements of any size */
+  memset(&beside, 0, sizeof beside);
+  beside.rows = -1;
+  for (int i = 0; i < r->expr->n_tensors && t->beside; i++) {
+    llrt_tensor tensor = {.rank = 0};
+    fill_shape(t, r, i, &tensor);
+    bool own = t->tensor[i].storage || t->rare[i].strided || t->tensor[i].index.positions;
+    if (own || llrt_dtype_bits(r->type[i]) < 8 || tensor.rank == 0) continue;
+    if (beside.rows < 0) beside.rows = tensor.shape[0];
+    beside.has[i] = tensor.shape[0] == beside.rows;
+    beside.row[i] = llrt_dtype_bits(r->type[i]) / 8;
+    for (int a = 1; a < tensor.rank; a++) beside.row[i] *= tensor.shape[a];
+  }
+  for (int i = 0; i < r->expr->n_tensors; i++) {
+    int first = place_of_tensor(t, r, i);
+    if (!beside.has[i]) continue;
+    beside.column[i] = first == i ? place : beside.column[first];
+    if (first == i) place += (beside.row[i] + unit - 1) / unit * unit;
+  }
+  beside.pitch = place + unit * (int64_t)(t->seed % 3);
+}
+
+static size_t beside_bytes(void) { return (size_t)(beside.rows * beside.pitch) + 2 * GUARD; }
+
+static unsigned char *beside_row(unsigned char *buffer, int i, int64_t row) {
+  return buffer + GUARD + row * beside.pitch + beside.column[i];
+}
+
+/* Brings the inputs to the buffer, which then is the tensors' memory. */
+static const char *put_beside(const trial *t, const reference *r, side *sides) {
+  beside.shift = 8 * t->offset;
+  beside.host = malloc(beside_bytes());
+  memset(beside.host, UNTOUCHED, beside_bytes());
+  for (int i = 0; i < r->expr->n_inputs; i++)
+    for (int64_t k = 0; k < beside.rows && beside.has[i]; k++)
+      memcpy(beside_row(beside.host, i, k), sides[i].host + GUARD + k * beside.pitch,
+             (size_t)beside.row[i]);
+  if (llrt_memory_allocate(t->device, beside_bytes() + 64, &beside.device) != LLRT_OK ||
+      llrt_memory_copy(t->device, (char *)beside.device + beside.shift, beside.host, beside_bytes(),
+                       LLRT_COPY_TO_DEVICE, NULL) != LLRT_OK ||
+      llrt_stream_synchronize(t->device, NULL) != LLRT_OK)
+    return llrt_last_error();
+  for (int i = 0; i < r->expr->n_tensors; i++)
+    if (beside.has[i])
+      sides[i].tensor.data = beside_row((unsigned char *)beside.device + beside.shift, i, 0);
+  return NULL;
+}
+
+/* Whether a tensor's rows have bytes of the buffer's at `at`. */
+static bool is_in_rows(const reference *r, int64_t at) {
+  for (int i = 0; i < r->expr->n_tensors; i++) {
+    int64_t from = at % beside.pitch - beside.column[i];
+    if (beside.has[i] && from >= 0 && from < beside.row[i]) return true;
+  }
+  return false;
+}
+
+/* The outputs' rows, each as if nothing lay between. Inputs, and what lies between, are as before.
+ */
+static const char *get_beside(const trial *t, const reference *r, side *sides) {
+  unsigned char *now = malloc(beside_bytes());
+  const char *wrong = NULL;
+  if (llrt_memory_copy(t->device, now, (char *)beside.device + beside.shift, beside_bytes(),
+                       LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK ||
+      llrt_stream_synchronize(t->device, NULL) != LLRT_OK)
+    wrong = llrt_last_error();
+  for (int i = 0; i < r->expr->n_tensors && !wrong; i++)
+    for (int64_t k = 0; k < beside.rows && beside.has[i] && !wrong; k++) {
+      bool written = r->expr->tensor[i].output || t->in_place == i + 1;
+      size_t row = (size_t)beside.row[i];
+      if (r->expr->tensor[i].output)
+        memcpy(sides[i].host + GUARD + k * beside.pitch, beside_row(now, i, k), row);
+      else if (!written && memcmp(beside_row(now, i, k), beside_row(beside.host, i, k), row) != 0)
+        wrong = "an input among rows of others changed";
+    }
+  for (int64_t b = 0; b < beside.rows * beside.pitch && !wrong; b++)
+    if (now[GUARD + b] != beside.host[GUARD + b] && !is_in_rows(r, b))
+      wrong = "memory between rows of several tensors changed";
+  free(now);
+  return wrong;
+}
+
+static void free_beside(const trial *t) {
+  free(beside.host);
+  if (beside.device) llrt_memory_free(t->device, beside.device);
+  memset(&beside, 0, sizeof beside);
 }
 
 /* ---- comparing ---- */
@@ -496,6 +604,10 @@ static const char *run_bound(const trial *t, reference *r, side *sides) {
   llrt_arg args[LLRT_EXPR_MAX_TENSORS + LLRT_EXPR_MAX_SCALARS];
   int n = 0;
   const llrt_expr *expr = r->expr;
+  if (beside.rows > 0) {
+    const char *refuses = put_beside(t, r, sides);
+    if (refuses) return refuses;
+  }
   if (t->in_place) {
     side *out = &sides[expr->n_inputs], *in = &sides[t->in_place - 1];
     out->tensor.data = in->tensor.data;
@@ -510,17 +622,19 @@ static const char *run_bound(const trial *t, reference *r, side *sides) {
   refused = status == LLRT_UNSUPPORTED;
   if (status != LLRT_OK) return llrt_last_error();
   reference_run(r);
-  const char *wrong = NULL;
+  const char *wrong = beside.rows > 0 ? get_beside(t, r, sides) : NULL;
   for (int i = expr->n_inputs; i < expr->n_tensors && !wrong; i++) {
-    if (llrt_memory_copy(t->device, sides[i].host, (char *)sides[i].tensor.data - GUARD,
-                         sides[i].bytes + 2 * GUARD, LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK ||
-        llrt_stream_synchronize(t->device, NULL) != LLRT_OK)
+    if (beside.rows > 0 && beside.has[i]) wrong = compare(t, r, i, &sides[i]);
+    else if (llrt_memory_copy(t->device, sides[i].host, (char *)sides[i].tensor.data - GUARD,
+                              sides[i].bytes + 2 * GUARD, LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK ||
+             llrt_stream_synchronize(t->device, NULL) != LLRT_OK)
       wrong = llrt_last_error();
     else wrong = compare(t, r, i, &sides[i]);
   }
   for (int i = 0; i < expr->n_tensors && !wrong; i++) wrong = check_report(t, r, i, &sides[i]);
   for (int i = 0; i < expr->n_inputs && !wrong; i++)
-    if (t->in_place != i + 1) wrong = check_read_alone(t, &sides[i]);
+    if (t->in_place != i + 1 && !(beside.rows > 0 && beside.has[i]))
+      wrong = check_read_alone(t, &sides[i]);
   reference_fini(r);
   return wrong;
 }
@@ -550,6 +664,9 @@ const char *trial_run(const trial *t) {
     r.type[i] = expr->tensor[i].dtype ? (llrt_dtype)expr->tensor[i].dtype
                 : t->tensor[i].type   ? t->tensor[i].type
                                       : LLRT_F32;
+  }
+  find_beside(t, &r);
+  for (int i = 0; i < expr->n_tensors; i++) {
     if (!wrong) wrong = make_side(t, &r, i, count, &sides[i]);
     r.input[i] = sides[i].number;
   }
@@ -559,6 +676,7 @@ const char *trial_run(const trial *t) {
     snprintf(message, sizeof message, "%s", wrong);
     wrong = message;
   }
+  free_beside(t);
   for (int i = 0; i < expr->n_tensors; i++) free_side(t, &sides[i]);
   if (count) llrt_memory_free(t->device, count);
   llrt_expr_destroy(&expr);

@@ -45,6 +45,7 @@ typedef struct trial {
   uint64_t seed;
   bool special; /* some elements are 0, infinite, NaN; whole rows of 0 */
   int in_place; /* 1 + an input that the first output overwrites; 0: none */
+  bool beside;  /* rows of tensors whose first axis is as long, in rows, lie in one buffer */
   int offset;   /* elements by which memory is off its alignment */
   int counted;  /* 1 + a named axis whose extent is in device memory; 0: none */
   int count;    /* and how many of its positions count */

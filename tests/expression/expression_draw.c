@@ -36,6 +36,9 @@ static void shape_of(const llrt_expr *expr, const trial *t, int i, llrt_tensor *
  * axis, and without what few use. */
 #define FIRST_WITH_MORE 30000000
 
+/* And below this: each tensor in memory of its own, and // and % of integers alone. */
+#define FIRST_BESIDE 40000000
+
 /* Tiles with pads: of scales, of packed weights, and one whose pads are no zeros. */
 static void draw_tiles(writer *w, char *text, size_t size) {
   static const char *const names[] = {
@@ -297,13 +300,26 @@ static void draw_call(writer *w) {
   for (int i = 0; i < 3; i++) t->scalar[i] = ONE_OF(w, numbers);
 }
 
+/* Rows of several tensors behind each other in one buffer. */
+static void draw_beside(writer *w, const llrt_expr *expr) {
+  trial *t = &w->out->trial;
+  t->beside = writer_draw(w, 4) == 0;
+  for (int i = 0; i < expr->n_tensors && t->beside; i++) {
+    bool own = writer_draw(w, 3) == 0 || t->in_place == i + 1;
+    if (own || (t->in_place && i == expr->n_inputs)) continue;
+    t->tensor[i].storage = NULL;
+    t->rare[i].strided = false;
+  }
+}
+
 void expression_draw_seed(uint64_t seed, expression_draw *out) {
   writer w = {.state = seed * 0x9E3779B97F4A7C15u + 1,
               .out = out,
               .all = seed >= FIRST_WITH_ALL,
               .fits = seed >= FIRST_THAT_FITS,
               .empties = seed >= FIRST_WITH_EMPTY,
-              .more = seed >= FIRST_WITH_MORE};
+              .more = seed >= FIRST_WITH_MORE,
+              .floors = seed >= FIRST_BESIDE};
   llrt_expr *expr;
   *out = (expression_draw){.trial = {.seed = seed, .scalar = {2, 3, 5}}};
   trial *t = &out->trial;
@@ -334,5 +350,6 @@ void expression_draw_seed(uint64_t seed, expression_draw *out) {
   if (w.more) draw_rare_count(&w, expr);
   else draw_count(&w, expr);
   if (w.more) draw_call(&w);
+  if (seed >= FIRST_BESIDE) draw_beside(&w, expr);
   llrt_expr_destroy(&expr);
 }

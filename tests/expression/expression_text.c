@@ -354,7 +354,7 @@ static void rare_real_value(writer *w) {
 }
 
 static void real_value(writer *w) {
-  static const char *const signs[] = {" + ", " - ", " * ", " / "};
+  static const char *const signs[] = {" + ", " - ", " * ", " / ", " // ", " % "};
   static const char *const functions[] = {"exp",   "tanh", "sigmoid", "silu",  "gelu", "abs",
                                           "sqrt",  "log",  "erf",     "rsqrt", "exp2", "log2",
                                           "floor", "ceil", "round",   "rcp",   "sin",  "cos"};
@@ -372,7 +372,7 @@ static void real_value(writer *w) {
   case 1:
   case 2:
   case 3:
-  case 4: two(w, real_value, ONE_OF(w, signs)); break;
+  case 4: two(w, real_value, signs[writer_draw(w, w->floors ? 6 : 4)]); break;
   case 5: call(w, writer_draw(w, 2) ? "maximum" : "minimum", real_value, 2, ""); break;
   case 6:
   case 7:

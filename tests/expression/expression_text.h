@@ -24,6 +24,7 @@ typedef struct writer {
   bool fits;        /* without what is refused by design (expression_fit.h) */
   bool empties;     /* some axes have no position, or one */
   bool more;        /* what few use, too */
+  bool floors;      /* // and % of floats, too */
   bool others;      /* of the form is what is written */
   const char *name[4];
   int names; /* of statements so far */

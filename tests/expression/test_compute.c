@@ -234,6 +234,12 @@ static const struct {
      {{0}},
      0,
      0},
+    /* of floats each operation is rounded */
+    {"(x[t n], w[n]) -> (y[t n], z[t n], v[t n]: f64) { y = x // w; z = x % w; v = f64(x) % w }",
+     {4, 40},
+     {{0}},
+     0,
+     0},
     /* no value uses a tensor */
     {"(x[t n], c: f32) -> (y[t n]) { y = c }", {4, 12}, {{0}}, 0, 0},
     {"(c: f32) -> (y[t n]) { y = c }", {9, 70}, {{LLRT_BF16, NULL, {0}, false}}, 0, 3},

@@ -22,7 +22,7 @@
  *            an f32 or f64 output gets is open.
  * trees      How reductions and scans join is decided by the row's extents and storages, the types
  *            and the device: never by how many rows there are, alignment, cache or timing. The sum
- *            of nothing is 0, its maximum -infinity.
+ *            of nothing is 0 of either sign, its maximum -infinity.
  * in place   An output may be exactly one input without indices, of which nothing is flipped or
  *            taken at a position; 4-bit elements only where threads have whole bytes (compute.h).
  *

@@ -59,10 +59,21 @@ static int kind_of(const llrt_expr *expr, const char *name) {
   return -1;
 }
 
+/* Python's numbers, numpy's and others; arrays are numbers, too, but have a length. */
+static bool is_number(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  if (PyLong_Check(object) || PyFloat_Check(object)) return true;
+  return PyNumber_Check(object) && !PyType_GetSlot(type, Py_sq_length) &&
+         !PyType_GetSlot(type, Py_mp_length);
+}
+
 static int take_number(PyObject *object, llrt_arg *arg) {
-  if (PyLong_Check(object)) {
-    arg->integer = PyLong_AsLongLong(object);
-    arg->number = PyLong_AsDouble(object);
+  if (PyIndex_Check(object)) {
+    PyObject *whole = PyNumber_Index(object);
+    if (!whole) return -1;
+    arg->integer = PyLong_AsLongLong(whole);
+    arg->number = PyLong_AsDouble(whole);
+    Py_DECREF(whole);
   } else {
     arg->number = PyFloat_AsDouble(object);
     bool whole = fabs(arg->number) < 0x1p63 && arg->number == trunc(arg->number);
@@ -85,7 +96,7 @@ static int take_named(computing *c, const char *name, PyObject *object) {
   if (kind < 0) return refuse("the expression has no %s", name);
   if (i == MOST_ARGS) return refuse("more arguments than an expression has");
   c->arg[i] = (llrt_arg){.name = name};
-  if (!kind && (PyLong_Check(object) || PyFloat_Check(object))) {
+  if (!kind && is_number(object)) {
     if (take_number(object, &c->arg[i]) < 0) return -1;
   } else {
     if (borrow(object, name, &c->tensor[i]) < 0) return -1;

@@ -35,6 +35,23 @@ def test_several_outputs_and_numbers(rng):
     assert numpy.array_equal(q, numpy.rint(x / wanted[:, None]).astype("i1"))
 
 
+@pytest.mark.parametrize("c, k", [(2.0, 3), (numpy.float32(2), numpy.int64(3)), (numpy.float64(2), numpy.uint8(3)), (2, True)])
+def test_numbers_of_any_kind(rng, c, k):
+    x = rng.standard_normal((3, 5)).astype("f4")
+    y = llrt.compute("(x[t n], c: f32, k: i32) -> (y[t n]) { y = x * c + k }", x=x, c=c, k=k)
+    assert numpy.array_equal(y, x * numpy.float32(c) + numpy.float32(k))
+
+
+def test_columns_of_one_array(rng):
+    qkv = rng.standard_normal((5, 48)).astype("f4")
+    wanted = qkv.copy()
+    wanted[:, :16] *= 2
+    wanted[:, 16:24] += 1
+    q, k = qkv[:, :16], qkv[:, 16:24]
+    llrt.compute("(q[t n], k[t m]) -> (qo[t n], ko[t m]) { qo = q * 2; ko = k + 1 }", q=q, k=k, qo=q, ko=k)
+    assert numpy.array_equal(qkv, wanted)
+
+
 @pytest.mark.parametrize("text, names, message", [
     ("(x[t n]) -> (y[t n]) { y = q }", {}, "1:28: q is not known"),
     ("(x[t n]) -> (y[t n]) { y = x }", {"z": 1}, "has no z"),

@@ -142,6 +142,33 @@ static llrt_status check_indices(const op_description *desc, int t, bool rows) {
   return LLRT_OK;
 }
 
+/* Whether values may lie one behind the other: strides of the run are looked at by the run. */
+static bool may_be_a_list(const llrt_storage *storage) {
+  bool list = llrt_layout_in_bits(&storage->tile) == 0 && !storage_has_swizzle(storage) &&
+              !storage_has_reversed(storage) && storage->offset[0] == 0;
+  for (int i = 0; i < storage->n_digits; i++) {
+    const llrt_digit *digit = &storage->digit[i];
+    bool open = digit->stride == LLRT_STRIDE_PACKED || digit->stride == LLRT_STRIDE_RUNTIME;
+    list &= digit->extent == 1 || (digit->axis >= 0 && (open || digit->stride == 1));
+  }
+  return list;
+}
+
+llrt_status llrt_validate_grouped_memory(const op_description *desc, const storage_set *set,
+                                         const op_call *call) {
+  int ends = dot_tensor(&desc->dot, LLRT_DOT_ENDS);
+  if (ends < 0) return LLRT_OK;
+  const llrt_storage_binding *binding = &call->binding[ends];
+  int64_t next = 1;
+  for (int i = 0; i < set->storage[ends].n_digits; i++) {
+    if (binding->extent[i] < 2) continue;
+    LLRT_REQUIRE(binding->stride[i] == next, "the %s do not lie one behind the other",
+                 called(desc, ends));
+    next *= binding->extent[i];
+  }
+  return LLRT_OK;
+}
+
 llrt_status llrt_validate_grouped(const op_description *desc) {
   LLRT_TRY(check_form(desc));
   int axis = dot_grouped_axis(&desc->dot), ends = dot_tensor(&desc->dot, LLRT_DOT_ENDS);
@@ -150,10 +177,7 @@ llrt_status llrt_validate_grouped(const op_description *desc) {
     LLRT_TRY(check_indices(desc, t, axis == DOT_GROUPED_M));
   }
   const llrt_storage *own = desc->tensors[ends].storage;
-  const int along = dot_is_sorted(&desc->dot) ? axis : DOT_EXPERT_AXIS;
-  if (own && storage_tile_bits(own, along) == 0 && own->n_digits <= DOT_GROUPED_RANK &&
-      !storage_has_swizzle(own) && !storage_has_reversed(own) && own->offset[along] == 0)
-    own = NULL;
+  if (own && may_be_a_list(own)) own = NULL;
   if (own)
     return llrt_error(LLRT_UNSUPPORTED, "the %s do not lie one behind the other",
                       called(desc, ends));

@@ -90,7 +90,11 @@ llrt_status llrt_validate_dot(const op_description *desc);
 llrt_status llrt_validate_dot_shapes(const op_description *desc, const llrt_tensor *tensors,
                                      const storage_set *set);
 /* C in D's place lies as D does. */
-llrt_status llrt_validate_dot_memory(const op_description *desc, const storage_set *set);
+llrt_status llrt_validate_dot_memory(const op_description *desc, const storage_set *set,
+                                     const op_call *call);
+/* dot_grouped.c: of a grouped product, what says whose positions are lies one behind the other. */
+llrt_status llrt_validate_grouped_memory(const op_description *desc, const storage_set *set,
+                                         const op_call *call);
 /* The extents of the axes batch.., M, N, K. */
 void llrt_dot_extents(const op_description *desc, const llrt_tensor *tensors,
                       int64_t shape[LLRT_MAX_RANK]);

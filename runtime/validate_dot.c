@@ -327,9 +327,10 @@ llrt_status llrt_validate_dot_shapes(const op_description *desc, const llrt_tens
   return LLRT_OK;
 }
 
-llrt_status llrt_validate_dot_memory(const op_description *desc, const storage_set *set) {
+llrt_status llrt_validate_dot_memory(const op_description *desc, const storage_set *set,
+                                     const op_call *call) {
   int c = dot_tensor(&desc->dot, LLRT_DOT_C), d = dot_tensor(&desc->dot, LLRT_DOT_D);
   LLRT_REQUIRE(!desc->in_place || llrt_storage_equal(&set->storage[c], &set->storage[d]),
                "C lies at D's address in another storage");
-  return LLRT_OK;
+  return llrt_validate_grouped_memory(desc, set, call);
 }

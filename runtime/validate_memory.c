@@ -231,7 +231,7 @@ llrt_status llrt_validate_memory(const op_description *desc, const storage_set *
                            op_tensor_called(set->roles, i)));
   if (desc->kind == LLRT_OP_COMPUTE) LLRT_TRY(llrt_validate_compute_memory(desc, set, call));
   else LLRT_TRY(check_overlap(desc, set, call, values));
-  if (desc->kind == LLRT_OP_DOT) LLRT_TRY(llrt_validate_dot_memory(desc, set));
+  if (desc->kind == LLRT_OP_DOT) LLRT_TRY(llrt_validate_dot_memory(desc, set, call));
   bool compute = desc->kind == LLRT_OP_COMPUTE;
   for (int i = PLAN_DESTINATION; i < (values || compute ? call->n : 2); i++)
     if (!set->packed[i] && call->binding[i].span > 0 &&

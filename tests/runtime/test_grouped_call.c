@@ -166,6 +166,48 @@ Test(grouped_call, refusals_of_experts) {
   }
 }
 
+/* What says whose positions are has to lie one behind the other, by the run's strides, too. */
+Test(grouped_call, values_apart) {
+  static const struct {
+    const char *storage; /* NULL: by the tensor's stride */
+    int64_t stride;
+    llrt_status status;
+  } of[] = {{NULL, 1, LLRT_OK},
+            {NULL, 2, BAD},
+            {NULL, 0, BAD},
+            {"(3):(1)", 0, LLRT_OK},
+            {"storage(rank=1, digits=[dim0:rest @ 2])", 0, NOT},
+            {"storage(rank=1, digits=[replica:2, dim0:rest])", 0, NOT},
+            {"storage(rank=1, digits=[dim0:rest], offset=[1])", 0, NOT}};
+  static float a[8][4], b[3][4][6], d[8][6];
+  static int32_t values[16] = {2, 5, 8, 8};
+  llrt_context *context;
+  llrt_device *host = NULL;
+  cr_assert_eq(llrt_context_create(NULL, &context), LLRT_OK);
+  cr_assert_eq(llrt_device_open(context, "host", NULL, &host), LLRT_OK);
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+    llrt_storage storage;
+    llrt_tensor ends = TENSOR(LLRT_I32, 1, 3, 0, 0);
+    llrt_tensor t[] = {TENSOR(LLRT_F32, 2, 8, 4, 0), TENSOR(LLRT_F32, 3, 3, 4, 6),
+                       TENSOR(LLRT_F32, 2, 8, 6, 0)};
+    const llrt_dot_params params = {.size = sizeof params, .ends = &ends};
+    t[0].data = a, t[1].data = b, t[2].data = d, ends.data = values;
+    t[0].device = t[1].device = t[2].device = ends.device = host;
+    ends.strides[0] = of[i].stride;
+    ends.storage = &storage;
+    cr_assert_eq(of[i].storage ? llrt_storage_parse(of[i].storage, 1, ends.shape, &storage)
+                               : llrt_storage_strided(1, NULL, &storage),
+                 LLRT_OK, "%s", llrt_last_error());
+    cr_expect_eq(llrt_dot_into(&t[0], &t[1], &t[2], &params, NULL), of[i].status, "row %zu: %s", i,
+                 llrt_last_error());
+    if (of[i].status != LLRT_OK)
+      cr_expect(strstr(llrt_last_error(), "do not lie one behind the other"), "row %zu: %s", i,
+                llrt_last_error());
+  }
+  llrt_device_close(&host);
+  llrt_context_destroy(&context);
+}
+
 Test(grouped_call, results_have_the_form_of_ranks) {
   llrt_tensor rows_d, sums_d, ends = ENDS(3);
   const llrt_tensor a = F16(2, 8, 4, 0), b = F16(3, 3, 4, 6), other = F16(2, 4, 6, 0);

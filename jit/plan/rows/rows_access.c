@@ -149,10 +149,18 @@ static void mask_vector(rows *r, const plan_value *value, int most, plan_step *s
   if (step->parted) step->vector = 1;
 }
 
+/* Whether some bound is about the tensor: a weight of rows, of which a block has several, has none.
+ */
+static bool is_bounded(const plan_kernel *kernel, int tensor) {
+  bool bounded = false;
+  for (int i = 0; i < kernel->n_bounds; i++) bounded |= kernel->bound[i].tensors >> tensor & 1;
+  return bounded;
+}
+
 static llrt_status find_forms(rows *r, plan_step step, const plan_value *value, access_forms *f) {
   draft *d = &r->d;
   accesses own = accesses_of(d, value, &step);
-  f->edge = d->kernel->n_bounds > 0;
+  f->edge = is_bounded(d->kernel, step.tensor);
   f->inside = !f->edge || rows_may_be_inside(r);
   step.vector = (uint8_t)own.vector;
   step.misaligned = (uint8_t)bits_max(own.vector - own.align, 0);

@@ -230,6 +230,26 @@ Test(compute_lines, threads_of_norms) {
   llrt_buffer_free(&ptx);
 }
 
+/* Norms of rows of 16384 wait in the words that they were loaded in, and load a weight where a turn
+ * wants it: a multiprocessor has three rows instead of two. */
+Test(compute_lines, rows_of_norms) {
+  static const struct {
+    const char *text;
+    int weights;
+  } cases[] = {{"(x[t n], w[n], b[n]) -> (y[t n]) "
+                "{ c = x - mean(x, n); y = c * rsqrt(mean(c * c, n) + 1e-5) * w + b }",
+                2},
+               {"(x[t n], w[n]) -> (y[t n]) "
+                "{ z = x * rsqrt(mean(x * x, n) + 1e-6) * w; y = z - max(abs(z), n) }",
+                1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *ptx = compiled_rows(cases[i].text, 16384, cases[i].weights, LLRT_EMIT_OBJECT);
+    cr_expect_eq(directive(ptx, ".maxntid ") * directive(ptx, ".minnctapersm "), 1536, "%s",
+                 cases[i].text);
+    llrt_buffer_free(&ptx);
+  }
+}
+
 /* Wide accesses of all the threads that a row of 5000 could have would overhang it far: it has half
  * of them, and no narrower accesses. */
 Test(compute_lines, wide_accesses) {

@@ -67,6 +67,53 @@ Test(rows, weights) {
   }
 }
 
+/* Rows of which a multiprocessor has three, whose turns follow each other in the code: some of what
+ * turns make waits in shared memory, or nothing does; of types and weights that have no such turns,
+ * too, in place, and with NaN and infinities. */
+Test(rows, straight_turns) {
+  static const struct {
+    const char *text;
+    llrt_dtype type[5];
+    int in_place;
+    bool special;
+  } cases[] = {
+      {"(x[t n], w[n], b[n]) -> (y[t n]) { " NORM " }",
+       {LLRT_BF16, LLRT_BF16, LLRT_BF16, LLRT_BF16},
+       1,
+       false},
+      {"(x[t n], w[n], b[n]) -> (y[t n]) { " NORM " }",
+       {LLRT_F16, LLRT_F32, LLRT_BF16, LLRT_F32},
+       0,
+       false},
+      {"(x[t n], w[~n], b[n]) -> (y[t n]) { " NORM " }",
+       {LLRT_BF16, LLRT_BF16, LLRT_BF16, LLRT_BF16},
+       0,
+       false},
+      {"(x[t n], w[n]) -> (q[t n], s[t]: f32) { y = x * rsqrt(mean(x * x, n) + 1e-6) * w; "
+       "s = maximum(max(abs(y), n), 1e-10) / 448; q = y / s }",
+       {LLRT_BF16, LLRT_BF16, LLRT_E4M3, LLRT_F32},
+       0,
+       true},
+      {"(x[t n], w[n]) -> (y[t n], m[t]: f32) { z = x * w / max(x, n); m = sum(z, n); y = z - m }",
+       {LLRT_BF16, LLRT_BF16, LLRT_BF16, LLRT_F32},
+       0,
+       false},
+      {"(x[t n]) -> (y[t n]) { c = x - mean(x, n); d = c - max(c, n); y = d * sum(d * c, n) }",
+       {LLRT_BF16, LLRT_BF16},
+       0,
+       false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    trial t = {.text = cases[i].text,
+               .extent = {3, 16384},
+               .in_place = cases[i].in_place,
+               .special = cases[i].special};
+    for (int k = 0; k < 5; k++) t.tensor[k].type = cases[i].type[k];
+    run(t);
+    run_on("cuda-emu:sm_80", t);
+  }
+}
+
 /* The largest size of rows whose ends lie in the tile, or do not, with NaN and infinities, of
  * several groups of axes, and bytes that are made of it. */
 Test(rows, sizes) {

@@ -350,12 +350,108 @@ static void emit_turns(emitter *e, emit_rolling *r, const rolled_run *run) {
   leave(e, r, run);
 }
 
+/* ---- turns one behind the other ---- */
+
+static moved *hold_words(emit_rolling *r, int n, int part) {
+  moved *m = &r->moved[r->n_moved++];
+  m->n = n;
+  m->part = part;
+  return m;
+}
+
+static bool is_placed(const emit_rolling *r, int value, int turn) {
+  return has_place(r, value) && turn < r->places.given.turns[value];
+}
+
+/* Of values that are there, made or not, those words that lie in registers; room for those that
+ * turns make, and for what they join. */
+static void hold_all(emitter *e, emit_rolling *r, const rolled_run *run) {
+  r->n_moved = 0;
+  for (int i = 0; i < run->n_in; i++) {
+    int value = run->in[i], n = words_of(r->kernel, value);
+    moved *m = r->in[i] = hold_words(r, n, n >> run->bits);
+    for (int k = 0; k < n; k++)
+      if (!is_placed(r, value, k / m->part)) m->now[k] = word_now(e, value, k);
+  }
+  for (int i = 0; i < run->n_out; i++) {
+    int n = words_of(r->kernel, run->out[i]);
+    r->out[i] = hold_words(r, n, n >> run->bits);
+  }
+  r->n_joined = r->n_moved;
+  for (int i = 0; i < run->n_turn; i++) {
+    const plan_step *step = &r->kernel->step[run->turn[i]];
+    int n = words_of(r->kernel, step->out);
+    if (rolled_joins(r->kernel, run, step)) hold_words(r, n << run->bits, n);
+  }
+}
+
+static void take_held(emitter *e, const emit_rolling *r, const rolled_run *run, int turn) {
+  for (int i = 0; i < run->n_in; i++) {
+    int value = run->in[i], part = r->in[i]->part;
+    if (is_placed(r, value, turn))
+      emit_placed_words(e, &r->places, value, e->iteration, part, e->value[value]);
+    else memcpy(e->value[value], &r->in[i]->now[turn * part], (size_t)part * sizeof(LLVMValueRef));
+    e->halves[value] = 0;
+    e->lazy[value] = NULL;
+  }
+}
+
+static void hold_made(emitter *e, emit_rolling *r, const rolled_run *run, int turn) {
+  for (int i = 0; i < run->n_out; i++) {
+    moved *m = r->out[i];
+    if (is_placed(r, run->out[i], turn)) place_made(e, r, run->out[i], m->part);
+    else
+      for (int k = 0; k < m->part; k++) m->now[turn * m->part + k] = word_now(e, run->out[i], k);
+  }
+  moved *m = &r->moved[r->n_joined];
+  for (int i = 0; i < run->n_turn; i++) {
+    const plan_step *step = &r->kernel->step[run->turn[i]];
+    if (!rolled_joins(r->kernel, run, step)) continue;
+    for (int k = 0; k < m->part; k++) m->now[turn * m->part + k] = word_now(e, step->out, k);
+    m++;
+  }
+}
+
+static void leave_held(emitter *e, const emit_rolling *r, const rolled_run *run) {
+  const moved *m = &r->moved[r->n_joined];
+  for (int i = 0; i < run->n_out; i++)
+    memcpy(e->value[run->out[i]], r->out[i]->now, (size_t)r->out[i]->n * sizeof(LLVMValueRef));
+  for (int i = 0; i < run->n_turn; i++) {
+    const plan_step *step = &r->kernel->step[run->turn[i]];
+    if (rolled_joins(r->kernel, run, step)) join_all(e, step, m++, NULL, run->bits);
+  }
+}
+
+/* Each run takes elements out of words in a way of its own: what one took out waits in no register
+ * for the next. */
+static void emit_straight(emitter *e, emit_rolling *r, const rolled_run *run) {
+  turn_values(r, run);
+  touch_all(e, r, run);
+  hold_all(e, r, run);
+  e->straight = run;
+  e->taking = (int)(run - r->found.run);
+  for (int t = 0; t < 1 << run->bits; t++) {
+    e->iteration = emit_i64(e, t);
+    take_held(e, r, run, t);
+    e->kernel = &r->turn;
+    for (int i = 0; i < run->n_turn; i++) emit_steps(e, run->turn[i], 1);
+    hold_made(e, r, run, t);
+    e->kernel = r->kernel;
+  }
+  e->iteration = NULL;
+  e->taking = 0;
+  e->straight = NULL;
+  put_back(e, r);
+  leave_held(e, r, run);
+}
+
 int emit_rolled(emitter *e, int first) {
   emit_rolling *r = e->rolling;
   const rolled_run *run = r && !e->iteration ? run_at(r, first) : NULL;
   if (!run) return 0;
   for (int i = 0; i < run->n_before; i++) emit_steps(e, run->before[i], 1);
-  emit_turns(e, r, run);
+  if (r->found.straight) emit_straight(e, r, run);
+  else emit_turns(e, r, run);
   for (int i = 0; i < run->n_behind; i++) emit_steps(e, run->behind[i], 1);
   return run->end - run->first;
 }

@@ -114,15 +114,17 @@ static int step_of_iterations(const emitter *e, const emit_place *place, plan_va
 }
 
 /* The pointer to what is at tile coordinate 0, of which all that no iteration changes is made in
- * front of the loop; NULL: there is no loop, or it cannot be taken apart. */
+ * front of the loop, or stands as it is in each of the turns that follow each other; NULL: there
+ * are no turns, or it cannot be taken apart. */
 static LLVMValueRef pointer_by_iterations(emitter *e, const emit_place *place) {
   plan_value still;
-  if (!e->in_front || place->indexed || place->tensor < 0 || place->staged) return NULL;
+  bool turns = e->in_front || e->straight;
+  if (!turns || place->indexed || place->tensor < 0 || place->staged) return NULL;
   int step = step_of_iterations(e, place, &still);
   if (step < 0) return NULL;
   emit_place first = *place;
   LLVMBasicBlockRef here = LLVMGetInsertBlock(e->builder);
-  LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->in_front));
+  if (e->in_front) LLVMPositionBuilderBefore(e->builder, LLVMGetBasicBlockTerminator(e->in_front));
   first.value = &still;
   first.base = e->ops->global(e, e->args[place->tensor]);
   LLVMValueRef pointer = advance(e, &first, first.base, whole_offset(e, &first, NULL, 0));

@@ -7,6 +7,7 @@
 #include "base/bits.h"
 #include "expression/operators.h"
 #include "jit/plan/facts/value.h"
+#include "jit/plan/rolled/rolled.h"
 #include "jit/plan/types/number.h"
 
 /* Whether the step rounds such a value, which changes no number, to the floats that it was. */
@@ -30,13 +31,23 @@ static bool is_coarse_cast(const plan_kernel *kernel, const plan_step *step) {
          is_coarse((llrt_dtype)map->to);
 }
 
+/* Whether the step is not among the turns that take the value now: others have it made for
+ * themselves. */
+static bool is_elsewhere(const emitter *e, int step) {
+  bool here = !e->straight;
+  for (int i = 0; e->straight && i < e->straight->n_turn; i++) here |= e->straight->turn[i] == step;
+  return !here;
+}
+
 /* Whether nothing but operators behind it takes the value, and such casts, of bf16 those that take
  * words as they are, too. */
-static bool is_operand_alone(const plan_kernel *kernel, int value, llrt_dtype from) {
+static bool is_operand_alone(const emitter *e, int value, llrt_dtype from) {
+  const plan_kernel *kernel = e->kernel;
   bool alone = true;
   for (int i = 0; i < kernel->n_steps; i++) {
     const plan_step *step = &kernel->step[i];
-    bool uses = step->in == value || step->second == value || step->with == value;
+    bool uses =
+        !is_elsewhere(e, i) && (step->in == value || step->second == value || step->with == value);
     bool casts = step->in == value && (rounds_back(kernel, step, from) ||
                                        (from == LLRT_BF16 && is_coarse_cast(kernel, step)));
     alone &= !uses || step->kind == PLAN_APPLY || casts;
@@ -48,8 +59,7 @@ bool emit_keep_halves(emitter *e, const plan_step *step, const plan_map *map) {
   const plan_value *in = &e->kernel->value[step->in];
   bool halves = map->from == LLRT_BF16 || map->from == LLRT_F16;
   if (emit_is_host(e) || map->kind != PLAN_MAP_CAST || !halves || map->to != LLRT_F32 ||
-      !map->any_nan || map->words || in->word != 1 ||
-      !is_operand_alone(e->kernel, step->out, map->from))
+      !map->any_nan || map->words || in->word != 1 || !is_operand_alone(e, step->out, map->from))
     return false;
   for (int w = 0; w < emit_word_count(in); w++) e->value[step->out][w] = emit_word(e, step->in, w);
   e->halves[step->out] = map->from;
@@ -184,11 +194,22 @@ bool emit_add_halves(emitter *e, const plan_step *step) {
   return true;
 }
 
+/* An element of bf16 as f32 by a permutation, of which compilers do not know that it is what they
+ * have, or had by another one. */
+static LLVMValueRef take_again(emitter *e, LLVMValueRef word, bool upper) {
+  LLVMValueRef zero = emit_i32(e, 0);
+  bool behind = e->taking % 2 == 0;
+  const int own = (behind ? 4 : 0) + 2 * upper, none = behind ? 0 : 4;
+  const int bytes[4] = {none, none, own, own + 1};
+  return emit_permute(e, behind ? zero : word, behind ? word : zero, bytes);
+}
+
 LLVMValueRef emit_register(emitter *e, int value, int number) {
   llrt_dtype from = (llrt_dtype)e->halves[value];
   if (!from) return e->value[value][number];
   LLVMValueRef word = e->value[value][number >> 1];
   bool upper = number & 1;
+  if (from == LLRT_BF16 && e->taking > 0) return take_again(e, word, upper);
   if (from == LLRT_BF16)
     return upper ? LLVMBuildAnd(e->builder, word, emit_i32(e, (int)0xFFFF0000), "")
                  : LLVMBuildShl(e->builder, word, emit_i32(e, 16), "");

@@ -163,6 +163,8 @@ typedef struct plan_kernel {
 
   int32_t waiting; /* byte of shared memory from which words wait for turns of steps
                       (jit/plan/rolled/rolled_places.h); 0: none do */
+  bool straight;   /* turns of steps follow each other in the code: few registers wait
+                      (jit/plan/rolled/rolled_straight.h) */
 
   /* ---- values and steps ---- */
   plan_value value[PLAN_MAX_VALUES];

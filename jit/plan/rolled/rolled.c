@@ -3,6 +3,7 @@
 #include "base/bits.h"
 #include "expression/operators.h"
 #include "jit/plan/rolled/rolled_steps.h"
+#include "jit/plan/rolled/rolled_straight.h"
 #include "jit/plan/facts/value.h"
 #include "jit/plan/kernel/step_table.h"
 #include "jit/plan/types/combine.h"
@@ -373,6 +374,8 @@ static bool is_straight(const plan_kernel *kernel) {
 void rolled_find(const plan_kernel *kernel, rolled *r) {
   bool joins = false;
   r->n_runs = 0;
+  r->straight = kernel->straight && rolled_find_straight(kernel, r);
+  if (kernel->straight) return;
   if (kernel->target.tuning->rows_rolled_saved == 0 || kernel->n_bounds > 0 || kernel->flat ||
       !is_straight(kernel))
     return;

@@ -30,8 +30,18 @@ typedef struct rolled_run {
 
 typedef struct rolled {
   int n_runs;
+  bool straight; /* no loops: each turn is code of its own (rolled_straight.h) */
   rolled_run run[ROLLED_MOST_RUNS];
 } rolled;
+
+/* Words of a thread that wait in shared memory for turns (rolled_places.h). */
+typedef struct rolled_places {
+  int bytes;                       /* of a block, in all */
+  int32_t offset[PLAN_MAX_VALUES]; /* of a value's words, from kernel.waiting on; -1: they have
+                                      no place */
+  uint8_t turns[PLAN_MAX_VALUES];  /* the words of the first so many turns have one, the others
+                                      wait in registers */
+} rolled_places;
 
 /* Of a kernel without walks and loops; where the target's tuning has none, none. */
 void rolled_find(const plan_kernel *kernel, rolled *r);

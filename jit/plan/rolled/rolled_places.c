@@ -3,6 +3,9 @@
 
 #include "base/bits.h"
 #include "jit/plan/rolled/rolled_steps.h"
+#include "jit/plan/rolled/rolled_straight.h"
+
+#include <string.h>
 
 /* The runs from the first to the last that take or leave a value. */
 typedef struct lifetime {
@@ -72,8 +75,13 @@ static void choose(rolled_places *places, const plan_kernel *kernel, const rolle
 }
 
 void rolled_give_places(const plan_kernel *kernel, const rolled *found, rolled_places *places) {
+  if (found->straight) {
+    rolled_place_straight(kernel, found, places);
+    return;
+  }
   places->bytes = 0;
   for (int i = 0; i < PLAN_MAX_VALUES; i++) places->offset[i] = -1;
+  memset(places->turns, 1 << ROLLED_MOST_BITS, sizeof places->turns);
   /* What several runs want comes first. */
   for (int uses = 2; uses > 0; uses--)
     for (int i = 0; i < found->n_runs; i++) {

@@ -5,12 +5,6 @@
 
 #include "jit/plan/rolled/rolled.h"
 
-typedef struct rolled_places {
-  int bytes;                       /* of a block, in all */
-  int32_t offset[PLAN_MAX_VALUES]; /* of a value's words, from kernel.waiting on; -1: they have
-                                      no place */
-} rolled_places;
-
 /* Gives places to values that runs take or leave, as far as there is room. */
 void rolled_give_places(const plan_kernel *kernel, const rolled *found, rolled_places *places);
 /* Whether all that a thread does to its elements is done by turns, or so late that no register

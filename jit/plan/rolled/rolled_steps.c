@@ -89,7 +89,7 @@ int rolled_maker(const plan_kernel *kernel, int value, int end) {
   return i;
 }
 
-static bool moves_plainly(const plan_kernel *kernel, const plan_step *step) {
+bool rolled_moves_plainly(const plan_kernel *kernel, const plan_step *step) {
   bool indexed = false;
   for (int i = 0; i < kernel->n_indices; i++)
     indexed |= kernel->index[i].tensor == step->tensor && !kernel->index[i].uniform;
@@ -118,7 +118,7 @@ bool rolled_may_turn(const plan_kernel *kernel, const plan_step *step) {
   }
   case PLAN_REGISTERS: return renames(kernel, step);
   case PLAN_FOLD: return !plan_folds_halves(step);
-  case PLAN_STORE: return moves_plainly(kernel, step);
+  case PLAN_STORE: return rolled_moves_plainly(kernel, step);
   default: return false;
   }
 }

@@ -36,6 +36,9 @@ int rolled_maker(const plan_kernel *kernel, int value, int end);
 int rolled_whole(const plan_step *step);
 int rolled_registers(const plan_kernel *kernel, const plan_step *step);
 
+/* Whether an access moves whole vectors wherever the block lies, and as nothing but their address
+ * says. */
+bool rolled_moves_plainly(const plan_kernel *kernel, const plan_step *step);
 /* Whether a step may be made by turns. */
 bool rolled_may_turn(const plan_kernel *kernel, const plan_step *step);
 /* Whether each access of the step, and each word, has all its elements in one turn. */

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "jit/plan/facts/value.h"
 #include "jit/plan/rolled/rolled_places.h"
+#include "jit/plan/rolled/rolled_straight.h"
 
 /* Elements of weights that a thread has. */
 static int weighed_elements(const rows *r) {
@@ -100,6 +101,26 @@ int rows_blocks_of_unit(rows *r) {
   return blocks;
 }
 
+/* Where a multiprocessor has two rows, which are both loaded and then both worked on, and joins
+ * wait for others, a third one is worth the instructions that take elements out of words again; but
+ * not the code that loops do with. */
+static void write_straight(rows *r) {
+  enum { UNIT_REGISTERS = 1 << 16, CACHE_PARTS = 2, FEW_ROWS = 2 };
+  plan_kernel *kernel = r->d.kernel;
+  int before = kernel->resident, threads = kernel->launch.threads;
+  int blocks = threads_of_unit(r, true) / threads;
+  if (before > FEW_ROWS || blocks <= before || rows_depth(r) < 2 || kernel->cluster_bits ||
+      kernel->target.simd_lanes || UNIT_REGISTERS / (blocks * threads) < ROLLED_STRAIGHT_REGISTERS)
+    return;
+  rolled loops;
+  rolled_find(kernel, &loops);
+  if (loops.n_runs > 0) return;
+  kernel->resident = blocks;
+  kernel->straight =
+      rolled_may_be_straight(kernel, kernel->target.facts.shared_bytes / CACHE_PARTS / blocks);
+  if (!kernel->straight) kernel->resident = before;
+}
+
 /* Where turns take all of a row from shared memory a thread has registers for a turn alone. Half of
  * shared memory is left to the first-level cache, through which rows come. */
 void rows_reserve_waiting(rows *r) {
@@ -114,5 +135,6 @@ void rows_reserve_waiting(rows *r) {
       break;
   }
   kernel->resident = (uint8_t)bits_max(blocks, before);
+  if (blocks <= before) write_straight(r);
   rolled_reserve(kernel);
 }

@@ -140,7 +140,8 @@ def predict(c, x):
     product = np.maximum(product, np.where(kind >= KINDS.index("dense"), read, 0))
     decode = c["n"] * c["k"] / 8 * of("decode") / 128
     busy = np.cbrt(product ** 3 + decode ** 3)
-    fetched = {"a": np.minimum(c["m"], c["M"]) * c["k"] * c["bits_a"] / 8, "b": c["n"] * c["k"] * c["bits_b"] / 8}
+    there = np.minimum(c["m"], c["M"])  # rows of A; warps copy the others as zeros
+    fetched = {"a": np.where(kind == KINDS.index("warps"), c["m"], there) * c["k"] * c["bits_a"] / 8, "b": c["n"] * c["k"] * c["bits_b"] / 8}
     fetch = (fetched["a"] + fetched["b"]) / by("fetch")
     swapped = c["kind"] == KINDS.index("swapped")
     once = fetched["a"] / np.where(swapped, c["beside"], c["across"]) + fetched["b"] / np.where(swapped, c["across"], c["beside"])
@@ -160,7 +161,7 @@ def predict(c, x):
     memory = (c["M"] * c["K"] * c["bits_a"] + c["N"] * c["K"] * c["bits_b"] + c["M"] * c["N"] * c["bits_d"]) / 8 / by("memory")
     waits = np.where(torn & (common > 1), x["torn_turn"], by("turn") + np.where(common > 1, x["beside"], 0)) + np.where(teams, x["team"], 0)
     across = [np.ceil(c["M"] / c["m"]), np.ceil(c["N"] / c["n"])]
-    own = (fetched["a"] / across[1] + fetched["b"] / across[0]) / by("cold")
+    own = (there * c["k"] * c["bits_a"] / 8 / across[1] + fetched["b"] / across[0]) / by("cold")
     def round_of(n, turns, beside):
         together = once * np.minimum(n, room) / by("cache")
         turn = np.maximum(np.maximum(np.maximum(np.maximum(busy, fetch), own) * beside, together), by("latency") / c["slots"]) + waits

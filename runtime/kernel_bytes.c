@@ -15,7 +15,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 45
+#define FORMAT_VERSION 46
 #define CHECKSUM_BYTES 16
 #define SIZE_AT 16       /* where the whole size stands */
 #define MAX_THREADS 1024 /* of a block, on any target */
@@ -313,7 +313,7 @@ static void get_pace(reader *in, plan_pace *pace) {
   for (int i = 0; i < PACE_FIELDS; i++) field[i] = get_within(in, 0, MAX_PACE);
   memcpy(pace, field, sizeof field);
   in->bad |= pace->hidden > MAX_HIDDEN || pace->resident > MAX_ROUNDS || pace->invariant > 1 ||
-             pace->parts > 1 || (pace->units > 0 && pace->resident == 0);
+             pace->parts > 1 || pace->filled > 1 || (pace->units > 0 && pace->resident == 0);
   for (int i = 0; i < 2; i++)
     in->bad |= pace->pitch[i] > 3 || (pace->pitch[i] > 0 && pace->line[i] == 0);
 }

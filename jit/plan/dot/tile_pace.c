@@ -98,7 +98,8 @@ void tile_pace(const tile_facts *t, plan_pace *out) {
       .share = whole(OF(t, SHARE)),
       .partial = whole(PACE_PART * PACE_PART * OF(t, PARTIAL)),
       .memory = {whole(t->bits[0] * part), whole(t->bits[1] * part), whole(t->bits[2] * part)},
-      .hidden = whole(PACE_PART * OF(t, HIDDEN))};
+      .hidden = whole(PACE_PART * OF(t, HIDDEN)),
+      .filled = t->kind == TILE_WARPS};
 }
 
 void tile_pace_torn(plan_pace *out) {

@@ -57,11 +57,11 @@ static int64_t own_clocks(const plan_pace *pace, const pace_shape *shape, int64_
  * together. */
 static int64_t turn_clocks(const plan_pace *pace, const pace_shape *shape, int64_t beside,
                            int64_t at_once) {
-  int64_t rows = shortest(pace->rows, shape->rows),
+  int64_t there = shortest(pace->rows, shape->rows), rows = pace->filled ? pace->rows : there,
           fetch = longest(fetch_clocks(pace, shape, rows, false), absent_clocks(pace, shape)),
           together = part_of(times(fetch_clocks(pace, shape, rows, true), at_once), pace->cache,
                              PACE_PART * PACE_PART),
-          alone = longest(longest(pace->busy, fetch), own_clocks(pace, shape, rows));
+          alone = longest(longest(pace->busy, fetch), own_clocks(pace, shape, there));
   if (shape->experts) together = part_of(together, EXPERTS_CACHE, PACE_PART);
   return longest(longest(alone * beside, together), pace->least) + pace->more;
 }

@@ -88,6 +88,7 @@ typedef struct plan_pace {
   int64_t copied[2]; /* of an element of A, of B that a stage in front copies: PACE_FINE to the
                         clock, of the device */
   int64_t parts;     /* 1: turns go along experts' positions, of which each expert has its part */
+  int64_t filled;    /* 1: rows of A that a tile lacks are copied as zeros, and take as long */
 } plan_pace;
 
 #define PACE_FIELDS ((int)(sizeof(plan_pace) / sizeof(int64_t)))

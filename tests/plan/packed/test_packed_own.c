@@ -201,18 +201,22 @@ Test(packed_own, slots) {
   packed_trial_drop(&t);
 }
 
-/* 32 rows of few columns are multiplied in clusters that share K. */
+/* 32 rows of few columns are multiplied in clusters that share K. One row takes what eight rows do:
+ * warps copy the rows that a tile lacks as zeros. */
 Test(packed_own, few_rows) {
   static packed_trial t;
   static const struct {
-    int64_t m, size;
+    int64_t m, n, k;
     int columns, cluster;
-  } rows[] = {{32, 2880, 64, 2}, {32, 4096, 64, 2}, {32, 8192, 128, 2}};
+  } rows[] = {{32, 2880, 2880, 64, 2}, {32, 4096, 4096, 64, 2}, {32, 8192, 8192, 128, 2},
+              {1, 5120, 25600, 32, 2}, {8, 5120, 25600, 32, 2}, {1, 7168, 18432, 32, 1},
+              {8, 7168, 18432, 32, 1}, {1, 8192, 28672, 32, 1}, {8, 8192, 28672, 32, 1},
+              {1, 5120, 2880, 16, 1},  {8, 5120, 2880, 16, 1}};
   packed_trial_make(&t, &of_260_rows);
   packed_trial_describe(&t);
   make_plan(&t);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const llrt_tensor tensor = {.rank = 3, .shape = {rows[i].m, rows[i].size, rows[i].size}};
+    const llrt_tensor tensor = {.rank = 3, .shape = {rows[i].m, rows[i].n, rows[i].k}};
     const tile_facts *tile = NULL;
     int64_t least = INT64_MAX;
     for (int v = 0; v < made.n_variants; v++) {

@@ -255,6 +255,34 @@ static llrt_status make_output(program_maker *m, int tensor) {
   return LLRT_OK;
 }
 
+/* Axes that some value varies along, or is joined along. */
+static uint8_t mentioned_axes(const expr_program *out) {
+  uint8_t axes = 0;
+  for (int i = 0; i < out->n_nodes; i++) axes |= out->node[i].axes | out->node[i].reduced;
+  return axes;
+}
+
+/* How long an axis is some tensor has to tell: where it is none of those that values use, an input
+ * that has the axis becomes one of the operation's, of which nothing is read. */
+static llrt_status add_measures(program_maker *m) {
+  expr_program *out = m->out;
+  uint8_t missing = mentioned_axes(out);
+  for (int t = 0; t < out->n_tensors; t++) missing &= (uint8_t)~out->tensor[t].axes;
+  for (int t = 0; t < m->expr->n_inputs && missing; t++) {
+    uint8_t axes = program_tensor_axes(m, t, 0);
+    if (!(axes & missing) || !program_compute_type(m->types[t])) continue;
+    if (out->n_tensors == PROGRAM_MAX_TENSORS)
+      return llrt_error(LLRT_UNSUPPORTED, "1:1: more than 16 tensors, flipped ones counted");
+    out->tensor[out->n_tensors++] =
+        (program_tensor){.tensor = (uint8_t)t, .axes = axes, .store = (uint8_t)m->types[t]};
+    missing &= (uint8_t)~axes;
+  }
+  if (!missing) return LLRT_OK;
+  return llrt_error(
+      LLRT_UNSUPPORTED,
+      "1:1: how long an axis is is told by tensors alone whose elements have no numbers");
+}
+
 /* The operation's tensor 0 is an input. Where no value uses a tensor, it is the first output as it
  * lies, of which nothing is read. */
 static llrt_status add_unread(expr_program *out) {
@@ -319,5 +347,6 @@ llrt_status program_make(const llrt_expr *expr, const llrt_dtype *types, const i
                  "%s is %s, in the expression %s", expr->tensor[t].name, llrt_dtype_name(types[t]),
                  llrt_dtype_name((llrt_dtype)expr->tensor[t].dtype));
   for (int t = expr->n_inputs; t < expr->n_tensors; t++) LLRT_TRY(make_output(&m, t));
+  LLRT_TRY(add_measures(&m));
   return order_tensors(out);
 }

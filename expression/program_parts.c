@@ -4,20 +4,35 @@
 
 #include <string.h>
 
-/* By node: the tensors that its value takes. */
-static void find_reads(const expr_program *program, uint16_t reads[PROGRAM_MAX_NODES]) {
-  for (int i = 0; i < program->n_nodes; i++) {
-    const program_node *node = &program->node[i];
-    reads[i] = node->op == EXPR_TENSOR ? (uint16_t)(1u << node->slot) : 0;
-    for (int k = 0; k < node->n_args; k++) reads[i] |= reads[node->arg[k]];
-  }
-}
-
 static uint8_t axes_of(const expr_program *program, uint16_t tensors) {
   uint8_t axes = 0;
   for (int t = 0; t < program->n_tensors; t++)
     if (tensors >> t & 1) axes |= program->tensor[t].axes;
   return axes;
+}
+
+/* By node: the tensors that its value takes, and inputs that tell how long axes are which none of
+ * those has. */
+static void find_reads(const expr_program *program, uint16_t reads[PROGRAM_MAX_NODES]) {
+  uint8_t axes[PROGRAM_MAX_NODES]; /* which the value mentions */
+  for (int i = 0; i < program->n_nodes; i++) {
+    const program_node *node = &program->node[i];
+    reads[i] = node->op == EXPR_TENSOR ? (uint16_t)(1u << node->slot) : 0;
+    axes[i] = node->axes | node->reduced;
+    for (int k = 0; k < node->n_args; k++) {
+      reads[i] |= reads[node->arg[k]];
+      axes[i] |= axes[node->arg[k]];
+    }
+  }
+  for (int t = 0; t < program->n_tensors; t++) {
+    const program_tensor *own = &program->tensor[t];
+    if (!own->output) continue;
+    for (int u = 0; u < program->n_tensors; u++) {
+      uint8_t known = axes_of(program, reads[own->node]) | own->axes;
+      bool tells = !program->tensor[u].output && program->tensor[u].axes & axes[own->node] & ~known;
+      if (tells) reads[own->node] |= (uint16_t)(1u << u);
+    }
+  }
 }
 
 /* Whether each output of these tensors has all axes but those that are joined. */

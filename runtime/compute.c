@@ -167,6 +167,10 @@ static llrt_status describe(const bound *b, const llrt_compute_params *params, c
                                       call->side[t].index, &desc->tensors[t]);
     if (status != LLRT_OK) return llrt_error_prefix(status, "%s", b->expr->tensor[source].name);
   }
+  for (int t = 0; t < b->expr->n_inputs; t++) {
+    llrt_status status = compute_expand_unread(b->expr, program, t, b->tensor[t], desc->tensors);
+    if (status != LLRT_OK) return llrt_error_prefix(status, "%s", b->expr->tensor[t].name);
+  }
   compute_set_groups(desc);
   return LLRT_OK;
 }

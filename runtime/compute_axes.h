@@ -36,6 +36,11 @@ llrt_status compute_expand_indices(const llrt_expr *expr, const expr_program *pr
                                    const llrt_tensor *from, const compute_extents *extents,
                                    llrt_index *indices, llrt_tensor *out);
 
+/* Counts of an input that no value uses, if `unread` is one, hold for all of the operation's
+ * tensors that have the axis. Errors: as above; INVALID_ARGUMENT where those have another one. */
+llrt_status compute_expand_unread(const llrt_expr *expr, const expr_program *program, int unread,
+                                  const llrt_tensor *from, llrt_tensor *tensors);
+
 /* The axes that the tensors of a compute lack, from its program. */
 void compute_set_groups(op_description *desc);
 

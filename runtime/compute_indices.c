@@ -138,3 +138,22 @@ llrt_status compute_expand_indices(const llrt_expr *expr, const expr_program *pr
     LLRT_TRY(expand_index(&x, &from->indices[i], &indices[i]));
   return expand_counts(&x, out);
 }
+
+llrt_status compute_expand_unread(const llrt_expr *expr, const expr_program *program, int unread,
+                                  const llrt_tensor *from, llrt_tensor *tensors) {
+  const program_tensor own = {.tensor = (uint8_t)unread};
+  const expander x = {.expr = expr, .program = program, .tensor = &own, .from = from};
+  llrt_tensor counted = {.rank = 0};
+  for (int t = 0; t < program->n_tensors; t++)
+    if (program->tensor[t].tensor == unread) return LLRT_OK;
+  LLRT_TRY(expand_counts(&x, &counted));
+  for (int t = 0; t < program->n_tensors; t++)
+    for (int a = 0; a < program->rank; a++) {
+      const int32_t **own_count = &tensors[t].extent_ptr[a];
+      if (!counted.extent_ptr[a] || !(program->tensor[t].axes >> a & 1)) continue;
+      LLRT_REQUIRE(!*own_count || *own_count == counted.extent_ptr[a],
+                   "extent_ptr of an axis is another one on another tensor");
+      *own_count = counted.extent_ptr[a];
+    }
+  return LLRT_OK;
+}

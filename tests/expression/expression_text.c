@@ -243,6 +243,17 @@ static const char *whole_of(const writer *w) {
   return w->others ? w->form->others[0] : w->form->whole;
 }
 
+/* The sum of the positions along "n" or "(h, w)". */
+static void positions(writer *w, const char *axes) {
+  char letter[2] = {0};
+  for (int n = 0; *axes; axes++) {
+    if (!strchr("(), ", *axes)) letter[0] = *axes;
+    else continue;
+    if (n++) add(w, " + ");
+    add(w, letter);
+  }
+}
+
 /* Of something that varies along the axes in any case. */
 static void reduction(writer *w, const char *axes) {
   static const char *const names[] = {"sum",    "mean",   "max",  "min", "max", "sum",
@@ -251,7 +262,8 @@ static void reduction(writer *w, const char *axes) {
   if (strchr(axes, ',') && name[0] == 'a') name = "max";
   add(w, name);
   add(w, "(");
-  add(w, whole_of(w));
+  if (w->floors && writer_draw(w, 4) == 0) positions(w, axes);
+  else add(w, whole_of(w));
   add(w, " + ");
   real_value(w);
   add(w, w->all && writer_draw(w, 4) == 0 ? ", axis=" : ", ");

@@ -234,6 +234,15 @@ static const struct {
      {{0}},
      0,
      0},
+    /* how long an axis is is told by a tensor that no value uses */
+    {"(x[t n]) -> (y[t]) { y = sum(n, n) }", {4, 40}, {{0}}, 0, 0},
+    {"(x[t n], w[t]: i32) -> (y[t]: i32, z[t]) { y = sum(n < w, n); z = sum(n + t, n) }",
+     {4, 70},
+     {{LLRT_E4M3, "col_major", {0}, false}},
+     0,
+     0},
+    {"(x[t:4 n]) -> (y[n]) { y = x[t=0] + sum(t, t) }", {4, 40}, {{0}}, 0, 0},
+    {"(x[t n], u[t], w[m]) -> (y[t], z[m]) { y = max(n, n) + u; z = w }", {4, 40, 3}, {{0}}, 0, 0},
     /* of floats each operation is rounded */
     {"(x[t n], w[n]) -> (y[t n], z[t n], v[t n]: f64) { y = x // w; z = x % w; v = f64(x) % w }",
      {4, 40},

@@ -155,6 +155,28 @@ Test(compute_arguments, texts) {
   cr_expect_eq(memcmp(y, before, sizeof y), 0, "something is written");
 }
 
+/* How many rows count is told by a tensor that no value uses; two tensors do not tell two numbers.
+ */
+Test(compute_arguments, counts_of_what_is_not_read) {
+  float x[6] = {0}, w[3] = {1, 2, 3}, y[6] = {9, 9, 9, 9, 9, 9};
+  const float wanted[6] = {1, 2, 3, 9, 9, 9};
+  int32_t one = 1, two = 2;
+  llrt_expr *expr;
+  llrt_tensor in = {
+      .data = x, .dtype = LLRT_F32, .rank = 2, .shape = {2, 3}, .device = trial_device("host")};
+  llrt_tensor row = in, out = in;
+  row.rank = 1, row.shape[0] = 3, row.data = w, out.data = y, in.extent_ptr[0] = &one;
+  const llrt_arg args[] = {
+      {.name = "x", .tensor = &in}, {.name = "w", .tensor = &row}, {.name = "y", .tensor = &out}};
+  cr_assert_eq(llrt_expr_parse("(x[t n], w[n]) -> (y[t n]) { y = w }", &expr), LLRT_OK);
+  cr_assert_eq(llrt_compute_into(expr, args, 3, NULL, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(memcmp(y, wanted, sizeof y), 0);
+  out.extent_ptr[0] = &two;
+  cr_expect_eq(llrt_compute_into(expr, args, 3, NULL, NULL), LLRT_INVALID_ARGUMENT);
+  cr_expect(strstr(llrt_last_error(), "extent_ptr"), "%s", llrt_last_error());
+  llrt_expr_destroy(&expr);
+}
+
 /* Signatures with one name too many: line and column of it. */
 Test(compute_arguments, too_many) {
   char text[1024];

@@ -233,20 +233,26 @@ Test(compute_lines, threads_of_norms) {
 /* Norms of rows of 16384 wait in the words that they were loaded in, and load a weight where a turn
  * wants it: a multiprocessor has three rows instead of two. */
 Test(compute_lines, rows_of_norms) {
-  static const struct {
-    const char *text;
-    int weights;
-  } cases[] = {{"(x[t n], w[n], b[n]) -> (y[t n]) "
-                "{ c = x - mean(x, n); y = c * rsqrt(mean(c * c, n) + 1e-5) * w + b }",
-                2},
-               {"(x[t n], w[n]) -> (y[t n]) "
-                "{ z = x * rsqrt(mean(x * x, n) + 1e-6) * w; y = z - max(abs(z), n) }",
-                1}};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char *ptx = compiled_rows(cases[i].text, 16384, cases[i].weights, LLRT_EMIT_OBJECT);
-    cr_expect_eq(directive(ptx, ".maxntid ") * directive(ptx, ".minnctapersm "), 1536, "%s",
-                 cases[i].text);
-    llrt_buffer_free(&ptx);
+  enum { LENGTH = 16384, THREADS = 1536 };
+  llrt_tensor row = {.dtype = LLRT_BF16, .rank = 2, .shape = {512, LENGTH}},
+              weight = {.dtype = LLRT_BF16, .rank = 1, .shape = {LENGTH}},
+              codes = {.dtype = LLRT_E4M3, .rank = 2, .shape = {512, LENGTH}},
+              scale = {.dtype = LLRT_F32, .rank = 1, .shape = {512}};
+  llrt_arg args[] = {{.name = "x", .tensor = &row},
+                     {.name = "w", .tensor = &weight},
+                     {.name = "q", .tensor = &codes},
+                     {.name = "s", .tensor = &scale}};
+  char *ptx[] = {
+      compiled_rows("(x[t n], w[n], b[n]) -> (y[t n]) "
+                    "{ c = x - mean(x, n); y = c * rsqrt(mean(c * c, n) + 1e-5) * w + b }",
+                    LENGTH, 2, LLRT_EMIT_OBJECT),
+      compiled_with("(x[t n], w[n]) -> (q[t n]: e4m3, s[t]: f32) "
+                    "{ y = x * rsqrt(mean(x * x, n) + 1e-6) * w; "
+                    "s = maximum(max(abs(y), n), 1e-10) / 448; q = y / s }",
+                    args, 4, LLRT_EMIT_OBJECT)};
+  for (size_t i = 0; i < sizeof ptx / sizeof *ptx; i++) {
+    cr_expect_eq(directive(ptx[i], ".maxntid ") * directive(ptx[i], ".minnctapersm "), THREADS);
+    llrt_buffer_free(&ptx[i]);
   }
 }
 

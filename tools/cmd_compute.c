@@ -140,6 +140,10 @@ static int bind_output(const char *word, int inputs, bindings *b) {
   if (i == MOST_ARGS) return tool_wrong("compute", "more outputs than an expression has");
   b->path[i] = split_word(word, b->name[i], type);
   if (!b->path[i]) return tool_wrong("compute", "-o '%s' is no NAME=OUT", word);
+  for (int k = inputs; k < i; k++)
+    if (strcmp(b->path[k], b->path[i]) == 0)
+      return tool_refuse("%s: the file of two outputs, %s and %s", b->path[i], b->name[k],
+                         b->name[i]);
   if (llrt_compute_result(b->expr, b->arg, inputs, b->name[i], &b->tensor[i]) != LLRT_OK)
     return tool_refuse_library(NULL);
   if (*type) {

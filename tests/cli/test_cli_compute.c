@@ -102,6 +102,8 @@ Test(cli_compute, refused) {
       {ONE "x=x.npy -o y.npy", 2, "is no NAME=OUT"},
       {ONE "z=x.npy -o y=y.npy", 1, "the expression has no z"},
       {ONE "x=none.npy -o y=y.npy", 1, "none.npy"},
+      {"compute '(x[t n]) -> (y[t n], z[t n]) { y = x; z = x }' x=x.npy -o y=y.npy -o z=y.npy", 1,
+       "y.npy: the file of two outputs, y and z"},
       {ONE "x=x.npy -o y:f9=y.npy", 2, "f9"},
       {ONE "x=x.npy -o y=y.npy --emit ptx", 2, "--emit and --kernel go with --explain"},
       {ONE "x=x.npy -o y=y.npy --explain sm_90a --emit cubin", 2, "no form"},

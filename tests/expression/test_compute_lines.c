@@ -252,6 +252,7 @@ Test(compute_lines, rows_of_norms) {
                     args, 4, LLRT_EMIT_OBJECT)};
   for (size_t i = 0; i < sizeof ptx / sizeof *ptx; i++) {
     cr_expect_eq(directive(ptx[i], ".maxntid ") * directive(ptx[i], ".minnctapersm "), THREADS);
+    cr_expect_null(strstr(ptx[i], "nounroll"), "%zu: a loop stands for its turns", i);
     llrt_buffer_free(&ptx[i]);
   }
 }

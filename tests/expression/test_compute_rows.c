@@ -60,7 +60,7 @@ Test(rows, weights) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     trial t = {.text = cases[i].text};
-    memcpy(t.extent, cases[i].extent, sizeof t.extent);
+    memcpy(t.extent, cases[i].extent, sizeof cases[i].extent);
     for (int k = 0; k < 5; k++) t.tensor[k].type = cases[i].type[k];
     run(t);
     run_on("cuda-emu:sm_80", t);

@@ -67,6 +67,7 @@ void program_find_parts(const expr_program *program, program_parts *parts) {
     while (p < parts->n && parts->axes[p] != axes) p++;
     if (p == PROGRAM_MAX_PARTS || !reads_any(program, tensors)) {
       parts->n = PROGRAM_NO_PARTS;
+      parts->many = p == PROGRAM_MAX_PARTS;
       return;
     }
     parts->tensors[p] = p < parts->n ? (uint16_t)(parts->tensors[p] | tensors) : tensors;

@@ -11,7 +11,8 @@
 #define PROGRAM_NO_PARTS 0
 
 typedef struct program_parts {
-  int n;                               /* at least 1; PROGRAM_NO_PARTS */
+  int n;     /* at least 1; PROGRAM_NO_PARTS */
+  bool many; /* NO_PARTS: outputs have more sets of axes than there may be parts */
   uint16_t tensors[PROGRAM_MAX_PARTS]; /* bit t: the part reads or writes tensor t */
   uint8_t axes[PROGRAM_MAX_PARTS];     /* along which these vary */
 } program_parts;

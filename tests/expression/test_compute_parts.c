@@ -125,3 +125,16 @@ Test(compute_parts, nothing_to_store) {
   const char *wrong = trial_run(&t);
   cr_expect_null(wrong, "%s", wrong);
 }
+
+/* More sets of axes than there may be kernels are refused as that. */
+Test(compute_parts, too_many) {
+  trial t = {.text =
+                 "(a[i], b[j], c[k], d[l], e[m]) -> (v[i], w[j], x[k], y[l], z[m]) { v = a; w = b; "
+                 "x = c; y = d; z = e }",
+             .device = trial_device("host"),
+             .extent = {2, 3, 4, 5, 6}};
+  const char *wrong = trial_run(&t);
+  cr_assert_not_null(wrong);
+  cr_expect(trial_refused() && strstr(wrong, "outputs along more than 4 sets of axes"), "%s",
+            wrong);
+}

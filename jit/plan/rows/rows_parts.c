@@ -94,6 +94,9 @@ static llrt_status make_variant(const op_description *desc, const plan_target *t
                                 const plan_options *options, bool few, plan *out) {
   program_parts parts;
   program_find_parts(&desc->program, &parts);
+  if (parts.many)
+    return llrt_error(LLRT_UNSUPPORTED, "outputs along more than %d sets of axes",
+                      PROGRAM_MAX_PARTS);
   if (parts.n <= 1) {
     int kernels;
     const rows_way way = {.few = few};

@@ -399,3 +399,35 @@ Test(compute_lines, whole_warps) {
   cr_expect_eq(votes, 4, "%d votes", votes);
   llrt_buffer_free(&ptx);
 }
+
+/* A tile's loads that may not happen are no branches on the host: of 2048 in a block, of tiles of
+ * 16 rows of which one is there, LLVM makes code in seconds. */
+Test(compute_lines, host_loads) {
+  char *ir;
+  size_t size;
+  llrt_expr *expr;
+  llrt_op_desc *desc;
+  llrt_storage tiles;
+  llrt_tensor in = {.dtype = LLRT_U8, .rank = 2, .shape = {1, 224}, .device = trial_device("host")};
+  llrt_tensor out = in;
+  const llrt_arg args[] = {{.name = "z", .tensor = &in}, {.name = "y", .tensor = &out}};
+  out.dtype = LLRT_F32;
+  out.storage = &tiles;
+  cr_assert_eq(llrt_storage_parse("storage(rank=2, digits=[dim0:rest, dim1:rest], tile={offset: "
+                                  "[[1,0],[0,8],[8,0],[0,1],[2,0],[4,0],[0,2],[0,4]]} -> "
+                                  "[dim0:16, dim1:16], pad=0)",
+                                  2, out.shape, &tiles),
+               LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_expr_parse("(z[t (g j:16)]) -> (y[t (g j)]: f32) { a = cummin(z + t, j); y = "
+                               "max(z + a, (g, j)) }",
+                               &expr),
+               LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_compute_describe(expr, args, 2, NULL, &desc), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_op_promise_coarse(desc), LLRT_OK, "%s", llrt_last_error());
+  cr_assert_eq(llrt_op_compile(in.device->context, "x86-64-v3", desc, LLRT_EMIT_IR, &ir, &size),
+               LLRT_OK, "%s", llrt_last_error());
+  cr_expect_lt(count(ir, "br i1"), 300, "%d branches", count(ir, "br i1"));
+  llrt_buffer_free(&ir);
+  llrt_op_desc_destroy(&desc);
+  llrt_expr_destroy(&expr);
+}

@@ -6,6 +6,8 @@
 #include "jit/plan/facts/access.h"
 #include "layout/f2.h"
 
+enum { NOTHING_BYTES = 64 }; /* no host's access is wider */
+
 /* ---- alignment ---- */
 
 void access_set_alignment(const emitter *e, LLVMValueRef instruction, int bytes) {
@@ -91,14 +93,44 @@ static bool masks_all(const emitter *e, LLVMTypeRef type) {
   return emit_masks_whole(e, (int)LLVMGetIntTypeWidth(LLVMGetElementType(type)));
 }
 
+/* Whether the kernel is an expression's. */
+static bool applies_nodes(const plan_kernel *kernel) {
+  bool applies = false;
+  for (int i = 0; i < kernel->n_steps; i++) applies |= kernel->step[i].kind == PLAN_APPLY;
+  return applies;
+}
+
 /* Whether the kernel is an expression's, or a grouped product's. In loops, and where numbers of a
  * warp are asked about together, ptxas (CUDA 13.0) was seen to make a branch of a load under a
  * condition and not to end it: both parts of the warp then went on with the same uniform registers.
  * Lanes that meet behind such loads it leaves together. */
 static bool keeps_together(const plan_kernel *kernel) {
-  bool applies = kernel->experts.used;
-  for (int i = 0; i < kernel->n_steps; i++) applies |= kernel->step[i].kind == PLAN_APPLY;
-  return applies;
+  return kernel->experts.used || applies_nodes(kernel);
+}
+
+/* Bytes that are there, for loads that are not to happen. */
+static LLVMValueRef nothing(emitter *e) {
+  static const char name[] = "nothing";
+  LLVMValueRef known = LLVMGetNamedGlobal(e->module, name);
+  if (known) return known;
+  LLVMTypeRef type = LLVMArrayType2(e->i8, NOTHING_BYTES);
+  known = LLVMAddGlobal(e->module, type, name);
+  LLVMSetInitializer(known, LLVMConstNull(type));
+  LLVMSetGlobalConstant(known, true);
+  LLVMSetLinkage(known, LLVMPrivateLinkage);
+  LLVMSetAlignment(known, NOTHING_BYTES);
+  return known;
+}
+
+/* A load without a branch: of thousands of them, as an expression's tile may have, LLVM's code
+ * generator makes code in a time that grows with their square. */
+static LLVMValueRef load_either(emitter *e, LLVMValueRef inside, LLVMTypeRef type, access *a,
+                                uint64_t tile, LLVMValueRef otherwise) {
+  LLVMValueRef own = emit_pointer(e, &a->place, tile);
+  LLVMValueRef from = LLVMBuildSelect(e->builder, inside, own, nothing(e), "");
+  LLVMValueRef loaded = LLVMBuildLoad2(e->builder, type, from, "");
+  access_set_alignment(e, loaded, access_piece_bytes(a) >> a->step->misaligned);
+  return LLVMBuildSelect(e->builder, inside, loaded, otherwise, "");
 }
 
 /* A load that may not happen. */
@@ -116,6 +148,9 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
   if (masks_all(e, type))
     return emit_parted_load(e, type, emit_pointer(e, &a->place, tile),
                             emit_all_lanes(e, inside, LLVMGetVectorSize(type)), otherwise);
+  if (emit_is_host(e) && !a->place.staged && applies_nodes(e->kernel) &&
+      access_piece_bytes(a) <= NOTHING_BYTES)
+    return load_either(e, inside, type, a, tile, otherwise);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = emit_open_guard(e, inside);
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);

@@ -243,6 +243,17 @@ static const struct {
      0},
     {"(x[t:4 n]) -> (y[n]) { y = x[t=0] + sum(t, t) }", {4, 40}, {{0}}, 0, 0},
     {"(x[t n], u[t], w[m]) -> (y[t], z[m]) { y = max(n, n) + u; z = w }", {4, 40, 3}, {{0}}, 0, 0},
+    /* or by an output, whose pads are none of its positions */
+    {"(s[t]) -> (y[t n]: bf16, r[]: f32) { y = bf16(-3); r = sum(t + n + s, (t, n)) }",
+     {3, 5},
+     {{0}, {0, "col4_4r2_8c", {0}, false}},
+     0,
+     0},
+    {"(s[t]) -> (y[t n], r[t]) { y = cumsum(n + s, n, reverse=True); r = max(n * s, n) }",
+     {4, 37},
+     {{0}, {LLRT_F16, "scale_8x4(pad=3)", {0}, false}},
+     0,
+     0},
     /* of floats each operation is rounded */
     {"(x[t n], w[n]) -> (y[t n], z[t n], v[t n]: f64) { y = x // w; z = x % w; v = f64(x) % w }",
      {4, 40},

@@ -198,6 +198,9 @@ bool rows_few(const op_description *desc, const plan_target *target, plan_range 
 
 /* rows_reduce.c: whether the kernel's tile may overhang the axis. */
 bool rows_overhang(const rows *r, int axis);
+/* Or pads that an output's storage has along it, though no bound says so: of an axis that outputs
+ * alone have. */
+bool rows_reach_beyond(const rows *r, int axis);
 /* rows_reduce.c: node number `node`, a reduction of value `in`, in the block. */
 llrt_status rows_reduce(rows *r, int node, int in, int *out);
 /* rows_halves.c: whether node number `node` is an extreme, in the block, of 16-bit floats as they

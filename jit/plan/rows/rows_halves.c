@@ -19,7 +19,7 @@ static int joined_tensor(const rows *r, const program_node *node, bool *sizes) {
 static bool ends_count(const rows *r, const program_node *node, bool sizes) {
   bool any = false, zeros = sizes && node->op == EXPR_MAX && r->d.kernel->fill == 0;
   for (int a = 0; a < r->program->rank; a++)
-    any |= node->reduced >> a & 1 && rows_overhang(r, a) && !(zeros && r->d.shape[a].known > 0);
+    any |= node->reduced >> a & 1 && rows_reach_beyond(r, a) && !(zeros && r->d.shape[a].known > 0);
   return any;
 }
 

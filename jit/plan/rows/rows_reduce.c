@@ -48,6 +48,12 @@ bool rows_overhang(const rows *r, int axis) {
   return found;
 }
 
+bool rows_reach_beyond(const rows *r, int axis) {
+  bool beyond = rows_overhang(r, axis);
+  for (int t = 0; t < r->program->n_tensors; t++) beyond |= draft_stores_pads(&r->d, t, axis);
+  return beyond;
+}
+
 static llrt_status position_of(rows *r, int axis, int *number) {
   plan_step position = {
       .kind = PLAN_APPLY, .op = EXPR_POSITION, .type = LLRT_I32, .axis = (uint8_t)axis};
@@ -85,7 +91,7 @@ bool rows_joins_sizes(const rows *r, const program_node *node) {
   const program_node *joined = &r->program->node[node->arg[0]];
   bool known = true;
   for (int a = 0; a < r->program->rank; a++)
-    known &= !(node->reduced >> a & 1 && rows_overhang(r, a)) || r->d.shape[a].known > 0;
+    known &= !(node->reduced >> a & 1 && rows_reach_beyond(r, a)) || r->d.shape[a].known > 0;
   return r->resident && known && node->op == EXPR_MAX && node->type == LLRT_F32 &&
          joined->op == EXPR_ABS;
 }
@@ -100,13 +106,15 @@ static llrt_status leave_out_along(rows *r, const program_node *node, int axis, 
 
 static llrt_status leave_out(rows *r, const program_node *node, int *value) {
   for (int a = 0; a < r->program->rank; a++)
-    if (node->reduced >> a & 1 && rows_overhang(r, a)) LLRT_TRY(leave_out_along(r, node, a, value));
+    if (node->reduced >> a & 1 && rows_reach_beyond(r, a))
+      LLRT_TRY(leave_out_along(r, node, a, value));
   return LLRT_OK;
 }
 
 bool rows_has_ends(const rows *r, const program_node *node) {
   bool ends = false;
-  for (int a = 0; a < r->program->rank; a++) ends |= node->reduced >> a & 1 && rows_overhang(r, a);
+  for (int a = 0; a < r->program->rank; a++)
+    ends |= node->reduced >> a & 1 && rows_reach_beyond(r, a);
   return ends;
 }
 

@@ -11,8 +11,22 @@ static uint8_t axes_of(const expr_program *program, uint16_t tensors) {
   return axes;
 }
 
-/* By node: the tensors that its value takes, and inputs that tell how long axes are which none of
- * those has. */
+/* Adds to what an output's value takes the inputs, or else outputs with what they take, that tell
+ * how long axes are which it mentions and none of its own tensors has. */
+static void add_tellers(const expr_program *program, int t, uint8_t mentioned, bool outputs,
+                        uint16_t reads[PROGRAM_MAX_NODES]) {
+  const program_tensor *own = &program->tensor[t];
+  uint16_t *all = &reads[own->node];
+  for (int u = 0; u < program->n_tensors; u++) {
+    const program_tensor *other = &program->tensor[u];
+    uint8_t unknown = mentioned & (uint8_t)~(axes_of(program, *all) | own->axes);
+    if (other->output != outputs || !(other->axes & unknown)) continue;
+    *all |= (uint16_t)(1u << u | (outputs ? reads[other->node] : 0));
+  }
+}
+
+/* By node: the tensors that its value takes; of outputs' values also those that tell how long axes
+ * are. */
 static void find_reads(const expr_program *program, uint16_t reads[PROGRAM_MAX_NODES]) {
   uint8_t axes[PROGRAM_MAX_NODES]; /* which the value mentions */
   for (int i = 0; i < program->n_nodes; i++) {
@@ -24,15 +38,22 @@ static void find_reads(const expr_program *program, uint16_t reads[PROGRAM_MAX_N
       axes[i] |= axes[node->arg[k]];
     }
   }
-  for (int t = 0; t < program->n_tensors; t++) {
-    const program_tensor *own = &program->tensor[t];
-    if (!own->output) continue;
-    for (int u = 0; u < program->n_tensors; u++) {
-      uint8_t known = axes_of(program, reads[own->node]) | own->axes;
-      bool tells = !program->tensor[u].output && program->tensor[u].axes & axes[own->node] & ~known;
-      if (tells) reads[own->node] |= (uint16_t)(1u << u);
-    }
+  for (int outputs = 0; outputs < 2; outputs++)
+    for (int t = 0; t < program->n_tensors; t++)
+      if (program->tensor[t].output)
+        add_tellers(program, t, axes[program->tensor[t].node], outputs, reads);
+}
+
+/* Whether two parts write one output. */
+static bool write_twice(const program_parts *parts, const expr_program *program) {
+  uint16_t seen = 0, twice = 0;
+  for (int p = 0; p < parts->n; p++) {
+    twice |= seen & parts->tensors[p];
+    seen |= parts->tensors[p];
   }
+  for (int t = 0; t < program->n_tensors; t++)
+    if (twice >> t & 1 && program->tensor[t].output) return true;
+  return false;
 }
 
 /* Whether each output of these tensors has all axes but those that are joined. */
@@ -74,6 +95,7 @@ void program_find_parts(const expr_program *program, program_parts *parts) {
     parts->axes[p] = axes;
     if (p == parts->n) parts->n++;
   }
+  if (write_twice(parts, program)) parts->n = PROGRAM_NO_PARTS;
   for (int p = 0; p < parts->n; p++)
     if (!fit_together(program, parts->tensors[p])) parts->n = PROGRAM_NO_PARTS;
 }

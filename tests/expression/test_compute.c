@@ -254,6 +254,11 @@ static const struct {
      {{0}, {LLRT_F16, "scale_8x4(pad=3)", {0}, false}},
      0,
      0},
+    {"(s[t], w[m]) -> (r[t], z[m], y[t n]) { y = n + s; r = sum(n * s, n); z = w }",
+     {4, 3, 37},
+     {{0}},
+     0,
+     0},
     /* of floats each operation is rounded */
     {"(x[t n], w[n]) -> (y[t n], z[t n], v[t n]: f64) { y = x // w; z = x % w; v = f64(x) % w }",
      {4, 40},

@@ -50,21 +50,62 @@ static band_place place_in_bands(emitter *e, LLVMValueRef at, LLVMValueRef first
   return (band_place){column, LLVMBuildAdd(b, begin, row, "")};
 }
 
-/* The number that the block has where the first place is the fastest. */
-static LLVMValueRef in_bands(emitter *e) {
+/* The same of the block's plane, where most planes are one band, for which a multiplication does:
+ * a producer's first copy waits for this. */
+static band_place place_in_plane(emitter *e, LLVMValueRef at, LLVMValueRef first,
+                                 LLVMValueRef second) {
   const plan_kernel *kernel = e->kernel;
   LLVMBuilderRef b = e->builder;
-  LLVMValueRef block = LLVMBuildTrunc(b, e->block, e->i32, "");
+  LLVMValueRef wide = LLVMBuildZExt(b, at, e->i64, ""), limit = emit_i32(e, kernel->band);
+  LLVMValueRef column =
+      LLVMBuildTrunc(b, emit_divide_place(e, wide, &kernel->place[1]), e->i32, "");
+  LLVMValueRef row = LLVMBuildSub(b, at, LLVMBuildMul(b, column, second, ""), "");
+  LLVMBasicBlockRef before = LLVMGetInsertBlock(b);
+  LLVMBasicBlockRef next =
+      emit_open_guard_of_warps(e, LLVMBuildICmp(b, LLVMIntUGT, second, limit, ""));
+  const band_place place = place_in_bands(e, at, first, second, limit);
+  LLVMBasicBlockRef from[2] = {LLVMGetInsertBlock(b), before};
+  emit_close_guard(e, next);
+  LLVMValueRef columns[2] = {place.first, column}, rows[2] = {place.second, row};
+  const band_place both = {LLVMBuildPhi(b, e->i32, ""), LLVMBuildPhi(b, e->i32, "")};
+  LLVMAddIncoming(both.first, columns, from, 2);
+  LLVMAddIncoming(both.second, rows, from, 2);
+  return both;
+}
+
+/* The block's positions of the first two places, and of what is beyond, i64. */
+typedef struct block_place {
+  LLVMValueRef first, second, plane;
+} block_place;
+
+static block_place in_bands(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMBuilderRef b = e->builder;
+  LLVMValueRef at = LLVMBuildTrunc(b, e->block, e->i32, ""), plane = emit_i64(e, 0);
   LLVMValueRef first = LLVMBuildTrunc(b, count_of(e, &kernel->place[0]), e->i32, "");
   LLVMValueRef second = LLVMBuildTrunc(b, count_of(e, &kernel->place[1]), e->i32, "");
-  LLVMValueRef args[2] = {emit_i32(e, kernel->band), second};
-  LLVMValueRef band = emit_intrinsic(e, "llvm.umin", &e->i32, 1, args, 2);
-  LLVMValueRef plane = LLVMBuildUDiv(b, block, LLVMBuildMul(b, first, second, ""), "");
-  LLVMValueRef start = LLVMBuildMul(b, LLVMBuildMul(b, plane, first, ""), second, "");
-  const band_place at = place_in_bands(e, LLVMBuildSub(b, block, start, ""), first, second, band);
-  LLVMValueRef row = LLVMBuildMul(b, at.second, first, "");
-  row = LLVMBuildAdd(b, LLVMBuildAdd(b, start, row, ""), at.first, "");
-  return LLVMBuildZExt(b, row, e->i64, "");
+  if (kernel->n_places > 2) {
+    plane =
+        emit_divide_place(e, emit_divide_place(e, e->block, &kernel->place[0]), &kernel->place[1]);
+    LLVMValueRef number = LLVMBuildTrunc(b, plane, e->i32, "");
+    LLVMValueRef begin = LLVMBuildMul(b, LLVMBuildMul(b, number, first, ""), second, "");
+    at = LLVMBuildSub(b, at, begin, "");
+  }
+  const band_place place = place_in_plane(e, at, first, second);
+  return (block_place){.first = LLVMBuildZExt(b, place.first, e->i64, ""),
+                       .second = LLVMBuildZExt(b, place.second, e->i64, ""),
+                       .plane = plane};
+}
+
+/* The number that the block has where the first place is the fastest. */
+static LLVMValueRef number_in_bands(emitter *e) {
+  const plan_kernel *kernel = e->kernel;
+  LLVMBuilderRef b = e->builder;
+  const block_place place = in_bands(e);
+  LLVMValueRef row = LLVMBuildMul(b, place.plane, count_of(e, &kernel->place[1]), "");
+  row = LLVMBuildAdd(b, row, place.second, "");
+  row = LLVMBuildMul(b, row, count_of(e, &kernel->place[0]), "");
+  return LLVMBuildAdd(b, row, place.first, "");
 }
 
 /* The same where bands are only for some pitches, which all blocks have in common. */
@@ -76,7 +117,7 @@ static LLVMValueRef in_bands_of_far_rows(emitter *e) {
                                    emit_i64(e, 0), "");
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = emit_open_guard_of_warps(e, far);
-  LLVMValueRef banded = in_bands(e), plain = e->block;
+  LLVMValueRef banded = number_in_bands(e), plain = e->block;
   LLVMBasicBlockRef body = LLVMGetInsertBlock(e->builder);
   emit_close_guard(e, next);
   LLVMValueRef phi = LLVMBuildPhi(e->builder, e->i64, "");
@@ -139,8 +180,17 @@ void emit_decode_block(emitter *e) {
     decode_bands_of_experts(e);
     return;
   }
-  if (kernel->band > 0) index = kernel->band_from > 0 ? in_bands_of_far_rows(e) : in_bands(e);
-  take_places(e, 0, index);
+  int taken = 0;
+  if (kernel->band > 0 && kernel->band_from == 0) {
+    const block_place place = in_bands(e);
+    e->upper[kernel->place[0].digit] = place.first;
+    e->upper[kernel->place[1].digit] = place.second;
+    index = place.plane;
+    taken = 2;
+  } else if (kernel->band > 0) {
+    index = in_bands_of_far_rows(e);
+  }
+  take_places(e, taken, index);
   if (kernel->experts.used) emit_decode_expert(e);
 }
 

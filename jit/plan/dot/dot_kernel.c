@@ -262,11 +262,14 @@ static llrt_status multiply_steps(dot_draft *x, int carried) {
   return x->types.short_sums ? join_step(x, carried, out) : LLRT_OK;
 }
 
-/* A share's sums. Zeros stay behind where nothing else clears the workspace. */
+/* A share's sums, on their way while those of the one before are added. Zeros stay behind where
+ * nothing else clears the workspace. */
 static llrt_status add_steps(dot_draft *x, const dot_access *sums, int zero, int carried) {
-  const int shares = x->job->tensor[LLRT_DOT_A];
+  plan_kernel *kernel = x->d.kernel;
+  const int shares = x->job->tensor[LLRT_DOT_A], walk = kernel->n_steps - 1;
   int loaded;
   LLRT_TRY(dot_load(x, shares, sums, &loaded));
+  if (!kernel->target.simd_lanes) kernel->step[walk].ahead = (uint8_t)(kernel->n_steps - walk - 1);
   if (x->job->zeroes) LLRT_TRY(dot_store(x, shares, sums, zero));
   return join_step(x, carried, loaded);
 }

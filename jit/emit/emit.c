@@ -35,6 +35,13 @@ static bool wants_whole_warps(const plan_kernel *kernel) {
   return kernel->cluster_bits > 0 || kernel->experts.used;
 }
 
+/* The slots of the turn before are free when its products are done; the step behind says so. */
+static void emit_late_step(emitter *e, const plan_step *step) {
+  emit_late_begin(e, step);
+  emit_release_step(e, step + 1);
+  emit_late_end(e, step);
+}
+
 /* n steps from `first`; a step that owns a body takes its steps with it. */
 static void make_steps(emitter *e, int first, int n) {
   for (int i = first; i < first + n; i++) {
@@ -83,13 +90,18 @@ static void make_steps(emitter *e, int first, int n) {
       if (!step->box) emit_copy_step(e, step); /* boxes: emit_roles.c */
       break;
     case PLAN_COPIED: e->ops->await_copies(e, step->turns); break;
-    case PLAN_DOT: emit_dot_step(e, step); break;
+    case PLAN_DOT:
+      if (step->late_sums) emit_late_step(e, step);
+      else emit_dot_step(e, step);
+      break;
     case PLAN_ROLES: emit_roles_step(e, i); break;
     case PLAN_PRODUCE:
     case PLAN_LANDED: break; /* not of these warps */
     case PLAN_FILLED: emit_filled_step(e); break;
     case PLAN_SETTLE: emit_settle_step(e, i); break;
-    case PLAN_RELEASE: emit_release_step(e, step); break;
+    case PLAN_RELEASE:
+      if (!step[-1].late_sums) emit_release_step(e, step);
+      break;
     case PLAN_SEND: emit_send_step(e, step); break;
     case PLAN_SENT: emit_sent_step(e); break;
     case PLAN_MULTIPLIED: emit_multiplied_step(e, step); break;

@@ -30,7 +30,7 @@ Test(dot_code, turns_of_few_rows) {
       const plan_kernel *kernel = &t.made.variant[v];
       const int *tile = kernel->tile.positions;
       if (kernel->cluster_bits > 0 || kernel->deal.used || tile[0] == 0) continue;
-      const bool few = tile[0] + tile[1] <= 128;
+      const bool few = tile[0] + tile[1] <= (bytes ? 160 : 128);
       cr_expect_eq(tile[2], (bytes ? 128 : 64) << few, "%d: %d x %d x %d", i, tile[0], tile[1],
                    tile[2]);
       longer += few;
@@ -65,8 +65,14 @@ static int expect_few_summed(const char *ptx, int v) {
   return groups;
 }
 
+static bool has_late_sums(const plan_kernel *kernel) {
+  bool late = false;
+  for (int i = 0; i < kernel->n_steps; i++) late |= kernel->step[i].late_sums;
+  return late;
+}
+
 /* Sums of 8-bit floats join after 128 positions of K however long a turn is, and the next ones'
- * products are under way meanwhile. */
+ * products are under way meanwhile: of a turn's second half those of the turn after. */
 Test(dot_code, sums_of_few_bits, .timeout = 120) {
   jit_library library;
   const llrt_jit_interface *jit;
@@ -83,6 +89,7 @@ Test(dot_code, sums_of_few_bits, .timeout = 120) {
                  result.message);
     const int groups = expect_few_summed(result.data, v);
     cr_expect_geq(groups, 1 + two, "variant %d: %d groups", v, groups);
+    cr_expect_eq(has_late_sums(&t.made.variant[v]), two, "variant %d", v);
     cr_expect_eq(strstr(result.data, "wgmma.wait_group.sync.aligned 1;") != NULL, two, "variant %d",
                  v);
     longer += two;

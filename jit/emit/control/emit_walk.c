@@ -5,6 +5,7 @@
 #include "jit/emit/core/builder.h"
 #include "jit/emit/memory/emit_memory.h"
 #include "jit/emit/place/address.h"
+#include "jit/emit/value/emit_value.h"
 
 #include "base/bits.h"
 #include "jit/plan/facts/eval.h"
@@ -173,7 +174,7 @@ void emit_walk(emitter *e, int at) {
   const plan_step *step = &e->kernel->step[at], *last = step + step->body;
   walker w = {.e = e, .step = step, .at = at, .grid = e->grid};
   bool carries = !step->bare && !e->turned; /* from turn to turn, by phis */
-  emit_words next[PLAN_MAX_AHEAD];
+  emit_words next[PLAN_MAX_AHEAD], late;
   memcpy(w.upper, e->upper, sizeof w.upper);
   emit_block_turns(e, &w.begin, &w.end);
   emit_walked walked = {.grid = w.grid, .begin = w.begin, .end = w.end};
@@ -195,6 +196,8 @@ void emit_walk(emitter *e, int at) {
   if (carries && step->pairs) emit_carry_value(e, step->index_in, step->index_out, before);
   carry_more(&w, before);
   carry_early(&w, before);
+  emit_carry_late(e, at, before);
+  memcpy(late, e->late, sizeof late);
   LLVMValueRef more = LLVMBuildICmp(e->builder, LLVMIntSLT, turn, w.end, "");
   LLVMBuildCondBr(e->builder, more, body, done);
   LLVMPositionBuilderAtEnd(e->builder, body);
@@ -213,7 +216,9 @@ void emit_walk(emitter *e, int at) {
   if (carries && step->pairs) emit_close_value(e, step->index_out, last->index_out, latch);
   close_more(&w, latch);
   close_early(&w, next, latch);
+  emit_close_late(e, at, late, latch);
   LLVMPositionBuilderAtEnd(e->builder, done);
+  emit_join_late(e, at);
   if (e->team) emit_tell_team(e);
   e->kept = (emit_kept){0};
   e->grid = w.grid;

@@ -221,6 +221,8 @@ struct emitter {
   LLVMValueRef extent[LLRT_MAX_RANK]; /* i64: by axis, from device memory; NULL: it is not there */
   const emit_walked *walked;          /* NULL outside walks */
   const emit_turned *turned;          /* NULL outside the walk of a turned loop */
+  emit_words early, late;    /* plan_step.late_sums: the turn's own first sums, those of the second
+                                part of the turn before */
   LLVMValueRef turns_before; /* i32, rounds: turns of the block's earlier positions; else NULL */
   LLVMValueRef team;         /* i32, behind PLAN_ROLES: number of the warp's team; NULL: one team */
   emit_experts experts;

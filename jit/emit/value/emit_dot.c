@@ -212,6 +212,57 @@ static void emit_fresh_products(const product_step *p) {
   }
 }
 
+/* Part `part` of two of the sum, a commit group. */
+static void begin_part(const product_step *p, int part, LLVMValueRef *made) {
+  const dot_tiling *t = &p->tiling;
+  const uint64_t n = 1ull << plan_dot_fresh(t);
+  LLVMValueRef first[2];
+  emit_group_product group = {.row = t->row,
+                              .matrix = t->matrix,
+                              .columns = t->columns,
+                              .acc = made,
+                              .n_acc = words_of_sums(p)};
+  for (int o = 0; o < 2; o++) first[o] = t->shared[o] ? first_descriptor(p, o) : NULL;
+  for (int i = 0; i < group.n_acc; i++) made[i] = LLVMConstNull(LLVMTypeOf(p->words[DOT_ACC][i]));
+  begin_fresh(p, &group, first, 0, (uint64_t)part * n, n);
+}
+
+static const plan_step *late_step(const emitter *e, int walk) {
+  const plan_step *step = &e->kernel->step[walk];
+  for (int i = 1; i <= step->body; i++)
+    if (step[i].late_sums) return &step[i];
+  return NULL;
+}
+
+static int late_words(const emitter *e, int walk) {
+  const plan_step *step = late_step(e, walk);
+  if (!step) return 0;
+  product_step p = {.value[DOT_ACC] = &e->kernel->value[step->out]};
+  return plan_dot_tiling(e->kernel, step, &p.tiling) == LLRT_OK ? words_of_sums(&p) : 0;
+}
+
+void emit_carry_late(emitter *e, int walk, LLVMBasicBlockRef before) {
+  for (int i = 0; i < late_words(e, walk); i++) {
+    LLVMValueRef none = LLVMConstNull(e->i32);
+    e->late[i] = LLVMBuildPhi(e->builder, e->i32, "late");
+    LLVMAddIncoming(e->late[i], &none, &before, 1);
+  }
+}
+
+void emit_close_late(emitter *e, int walk, LLVMValueRef *carried, LLVMBasicBlockRef latch) {
+  for (int i = 0; i < late_words(e, walk); i++) {
+    LLVMAddIncoming(carried[i], &e->late[i], &latch, 1);
+    e->late[i] = carried[i];
+  }
+}
+
+void emit_join_late(emitter *e, int walk) {
+  const int n = late_words(e, walk);
+  if (n == 0) return;
+  e->ops->await_products(e, 0, e->late, n);
+  add_sums(e, e->value[e->kernel->step[walk].out], e->late, n);
+}
+
 /* Those of one position of the sum, or of all where nothing comes from registers; their A is there
  * before. */
 static void emit_group_products(const product_step *p) {
@@ -249,17 +300,44 @@ void emit_multiplied_step(emitter *e, const plan_step *step) {
   e->ops->await_products(e, step->turns, e->value[step->out], n);
 }
 
-void emit_dot_step(emitter *e, const plan_step *step) {
+/* false: the step multiplies nothing. Its sums are those before it, until something is added. */
+static bool begin_step(emitter *e, const plan_step *step, product_step *p) {
   const int numbers[3] = {step->in, step->second, step->out};
-  product_step p = {.e = e, .step = step};
-  if (plan_dot_tiling(e->kernel, step, &p.tiling) != LLRT_OK) return; /* verified before */
+  *p = (product_step){.e = e, .step = step};
+  if (plan_dot_tiling(e->kernel, step, &p->tiling) != LLRT_OK) return false; /* verified before */
   for (int o = 0; o < 3; o++) {
-    p.value[o] = &e->kernel->value[numbers[o]];
-    p.words[o] = e->value[numbers[o]];
+    p->value[o] = &e->kernel->value[numbers[o]];
+    p->words[o] = e->value[numbers[o]];
   }
-  const plan_value *acc = p.value[DOT_ACC];
+  const plan_value *acc = p->value[DOT_ACC];
   int n_words = 1 << (plan_value_bits(acc, PLAN_REGISTER) - acc->word);
-  memcpy(p.words[DOT_ACC], e->value[step->with], (size_t)n_words * sizeof(LLVMValueRef));
+  memcpy(p->words[DOT_ACC], e->value[step->with], (size_t)n_words * sizeof(LLVMValueRef));
+  return true;
+}
+
+void emit_late_begin(emitter *e, const plan_step *step) {
+  product_step p;
+  if (!begin_step(e, step, &p)) return;
+  e->ops->meet_warp(e);
+  e->ops->await_products(e, 0, e->late, words_of_sums(&p));
+  begin_part(&p, 0, e->early);
+}
+
+void emit_late_end(emitter *e, const plan_step *step) {
+  product_step p;
+  emit_words made;
+  if (!begin_step(e, step, &p)) return;
+  const int n = words_of_sums(&p);
+  add_sums(e, p.words[DOT_ACC], e->late, n);
+  begin_part(&p, 1, made);
+  e->ops->await_products(e, 1, e->early, n);
+  add_sums(e, p.words[DOT_ACC], e->early, n);
+  memcpy(e->late, made, (size_t)n * sizeof *made);
+}
+
+void emit_dot_step(emitter *e, const plan_step *step) {
+  product_step p;
+  if (!begin_step(e, step, &p)) return;
   if (p.tiling.row->family != DOT_FMA && e->ops->meet_warp) e->ops->meet_warp(e);
   if (p.tiling.row->family == DOT_WGMMA) {
     if (step->fresh_sums) emit_fresh_products(&p);

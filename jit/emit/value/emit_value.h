@@ -39,6 +39,15 @@ void emit_prefix_step(emitter *e, const plan_step *step);
 void emit_pick_step(emitter *e, const plan_step *step);
 void emit_dot_step(emitter *e, const plan_step *step); /* emit_dot.c */
 void emit_multiplied_step(emitter *e, const plan_step *step);
+/* PLAN_DOT of late_sums: its first part begins where all before are done, so that slots of the turn
+ * before are free; then the rest. */
+void emit_late_begin(emitter *e, const plan_step *step);
+void emit_late_end(emitter *e, const plan_step *step);
+/* What a walk carries of the turn before, of which the loop's head has phis: `carried`, as e->late
+ * is behind carry. join adds the last turn's. */
+void emit_carry_late(emitter *e, int walk, LLVMBasicBlockRef before);
+void emit_close_late(emitter *e, int walk, LLVMValueRef *carried, LLVMBasicBlockRef latch);
+void emit_join_late(emitter *e, int walk);
 
 /* ---- emit_cast.c: number formats ---- */
 

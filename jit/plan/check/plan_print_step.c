@@ -83,6 +83,7 @@ static void print_dot(const plan_kernel *kernel, const plan_step *step, llrt_tex
   llrt_text_add(text, " x ");
   print_dot_operand(kernel, step, 1, text);
   const char *how = step->parts        ? ", part by part"
+                    : step->late_sums  ? ", sums of the turn beside, its last in the next one"
                     : step->fresh_sums ? ", sums of the turn beside"
                                        : "";
   llrt_text_add(text, " by %s%s", dot_instruction_at(step->instruction)->name, how);

@@ -35,6 +35,10 @@ llrt_status plan_verify_dot(const plan_kernel *kernel, int at) {
   CHECK(!step->fresh_sums ||
             (tiling.row->family == DOT_WGMMA && tiling.row->acc == LLRT_F32 && !step->parts),
         "step %d: sums beside", at);
+  CHECK(!step->late_sums ||
+            (step->fresh_sums && tiling.n_out == 0 && plan_dot_fresh(&tiling) + 1 == tiling.n_sum &&
+             at + 1 < kernel->n_steps && step[1].kind == PLAN_RELEASE && step[1].turns == 1),
+        "step %d: sums of the turn after", at);
   CHECK(tiling.row->family != DOT_WGMMA ||
             plan_registers_hold(kernel, out, tiling.row, fresh_sets(step, &tiling), false),
         "step %d: %s has more registers than a thread", at, tiling.row->name);

@@ -32,8 +32,11 @@ static const group_tile whole_tiles[] = {
 static const group_tile more_tiles[] = {{128, 80, 3, false}, {128, 96, 3, false}};
 
 /* Of two teams (plan_kernel.team_bits): each multiplies its tiles by one warpgroup. */
-static const group_tile team_tiles[] = {
-    {128, 144, 2, false}, {128, 160, 2, false}, {128, 176, 2, false}};
+static const group_tile team_tiles[] = {{128, 112, 2, false},
+                                        {128, 128, 2, false},
+                                        {128, 144, 2, false},
+                                        {128, 160, 2, false},
+                                        {128, 176, 2, false}};
 #define TEAMS 1 /* log2 */
 
 /* Whose blocks share K. */
@@ -241,6 +244,10 @@ static int64_t most_rows(const dot_planner *p) {
  */
 #define ROWS_OF_A_LINE 128
 
+/* The same of 8-bit elements whose sums of a turn join those of all: of two lines one half joins
+ * while the other one is multiplied. */
+#define ROWS_OF_A_SHORT_LINE 160
+
 /* By turns of two lines, or of one where those are not for it: where threads copy, or rows begin
  * inside lines, are experts' or shared among the blocks of a cluster, longer turns are no faster or
  * were not measured. */
@@ -248,8 +255,9 @@ static llrt_status add_by_lines(dot_planner *p, const group_tile *tile, const sh
   const int first = p->out->n_variants;
   sharing longer = *how;
   longer.longer = 1;
-  if (tile->m + tile->n > ROWS_OF_A_LINE || how->cluster > 0 || how->lines || how->deal ||
-      p->grouped || p->copied || p->resident)
+  const int most = dot_sums_short(&p->job, p->target) ? ROWS_OF_A_SHORT_LINE : ROWS_OF_A_LINE;
+  if (tile->m + tile->n > most || how->cluster > 0 || how->lines || how->deal || p->grouped ||
+      p->copied || p->resident)
     return add_tile(p, tile, how);
   const llrt_status status = add_tile(p, tile, &longer);
   const plan_kernel *kernel = &p->out->variant[first];

@@ -231,7 +231,7 @@ static llrt_status group_steps(dot_draft *x, int carried) {
                                                  .turns = 1,
                                                  .in = (uint8_t)made,
                                                  .out = (uint8_t)made}));
-  return release_step(x, made, !fresh);
+  return release_step(x, made, !fresh || x->d.kernel->step[x->d.kernel->n_steps - 1].late_sums);
 }
 
 /* The last step makes what the walk carries. */

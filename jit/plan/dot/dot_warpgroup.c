@@ -272,6 +272,9 @@ llrt_status dot_warpgroup_products(dot_draft *x, int with, int *out) {
   plan_kernel *kernel = x->d.kernel;
   kernel->step[kernel->n_steps - 1].fresh_sums = x->types.short_sums;
   llrt_status status = plan_dot_tiling(kernel, &kernel->step[kernel->n_steps - 1], &tiling);
+  kernel->step[kernel->n_steps - 1].late_sums =
+      status == LLRT_OK && x->types.short_sums && tiling.n_out == 0 &&
+      tiling.n_sum == plan_dot_fresh(&tiling) + 1 && !x->d.kernel->deal.used;
   if (status == LLRT_OK && (tiling.leaves || !lacks_some(x))) return LLRT_OK;
   return llrt_error(LLRT_UNSUPPORTED,
                     "no instruction of warpgroups reads the operands as they lie in shared memory");

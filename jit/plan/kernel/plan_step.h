@@ -331,6 +331,9 @@ typedef struct plan_step {
   bool fresh_sums;     /* DOT of a warpgroup, sums of f32: each position of the result outside the
                           instruction is a commit group that sums from 0; its sums join `with`, and
                           are done when the step is */
+  bool late_sums;      /* fresh_sums of two commit groups: the second one's join `with` in the turn
+                          after, behind the walk those of the last one; the slots of the turn before
+                          are free between, as the PLAN_RELEASE behind the step says */
   uint8_t second;      /* PREFIX, GATHER, DOT, APPLY, MAP by_value, STORE of 4-bit elements that
                           overhangs: value */
   uint8_t total;       /* SCAN: value, reduced along the order */

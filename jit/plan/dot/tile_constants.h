@@ -28,10 +28,6 @@
 #define TILE_TILE_GROUPS 1894.42
 /* Clocks of a tile of 128 x 128 beside its turns, produced. */
 #define TILE_TILE_PRODUCED 3401.41
-/* Clocks of a tile of 128 x 128 beside its turns, dense. */
-#define TILE_TILE_DENSE 3970.7
-/* Clocks of a tile of 128 x 128 beside its turns, swapped. */
-#define TILE_TILE_SWAPPED 61.6599
 /* Bytes of a clock that shared memory gives to copies and to products' operands. */
 #define TILE_SHARED 156.736
 /* Clocks of a turn more where blocks of a cluster fetch together. */
@@ -61,7 +57,7 @@
 #define TILE_JOIN_OF_DENSE 222.894
 /* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block,
  * bytes. */
-#define TILE_JOIN_OF_BYTES 6.45515
+#define TILE_JOIN_OF_BYTES 20.256
 /* Clocks in which a warpgroup's sums of a turn join those of all, for 128 x 128 results of a block,
  * torn. */
 #define TILE_JOIN_OF_TORN 171.695
@@ -71,9 +67,9 @@
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, packed. */
 #define TILE_FETCH_OF_PACKED 45.2385
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, dense. */
-#define TILE_FETCH_OF_DENSE 88.064
+#define TILE_FETCH_OF_DENSE 100.981
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, bytes. */
-#define TILE_FETCH_OF_BYTES 57.0337
+#define TILE_FETCH_OF_BYTES 73.0131
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, torn. */
 #define TILE_FETCH_OF_TORN 75.9467
 /* Bytes of a clock that a multiprocessor fetches through the second-level cache, experts. */
@@ -81,9 +77,9 @@
 /* Clocks of a later block that comes where one has ended, packed. */
 #define TILE_BEGIN_OF_PACKED 0
 /* Clocks of a later block that comes where one has ended, dense. */
-#define TILE_BEGIN_OF_DENSE 8.69721e-12
+#define TILE_BEGIN_OF_DENSE 23.6674
 /* Clocks of a later block that comes where one has ended, bytes. */
-#define TILE_BEGIN_OF_BYTES 0.0108252
+#define TILE_BEGIN_OF_BYTES 0.0087102
 /* Clocks of a later block that comes where one has ended, torn. */
 #define TILE_BEGIN_OF_TORN 1376.33
 /* Clocks of a later block that comes where one has ended, experts. */
@@ -91,7 +87,7 @@
 /* Bytes of a clock that a multiprocessor has from memory, packed. */
 #define TILE_COLD_OF_PACKED 1e+06
 /* Bytes of a clock that a multiprocessor has from memory, dense. */
-#define TILE_COLD_OF_DENSE 43.7845
+#define TILE_COLD_OF_DENSE 43.533
 /* Bytes of a clock that a multiprocessor has from memory, bytes. */
 #define TILE_COLD_OF_BYTES 168.639
 /* Bytes of a clock that a multiprocessor has from memory, torn. */
@@ -101,9 +97,9 @@
 /* Bytes of a clock that all multiprocessors fetch through it together, packed. */
 #define TILE_CACHE_OF_PACKED 5719.64
 /* Bytes of a clock that all multiprocessors fetch through it together, dense. */
-#define TILE_CACHE_OF_DENSE 8950
+#define TILE_CACHE_OF_DENSE 8844.49
 /* Bytes of a clock that all multiprocessors fetch through it together, bytes. */
-#define TILE_CACHE_OF_BYTES 8373.53
+#define TILE_CACHE_OF_BYTES 8217.84
 /* Bytes of a clock that all multiprocessors fetch through it together, torn. */
 #define TILE_CACHE_OF_TORN 10500
 /* Bytes of a clock that all multiprocessors fetch through it together, experts. */
@@ -113,7 +109,7 @@
 /* Clocks from a copy's beginning to its end, dense. */
 #define TILE_LATENCY_OF_DENSE 494.359
 /* Clocks from a copy's beginning to its end, bytes. */
-#define TILE_LATENCY_OF_BYTES 1108.18
+#define TILE_LATENCY_OF_BYTES 822.326
 /* Clocks from a copy's beginning to its end, torn. */
 #define TILE_LATENCY_OF_TORN 714.581
 /* Clocks from a copy's beginning to its end, experts. */
@@ -121,9 +117,9 @@
 /* Clocks of a turn beside products and copies, packed. */
 #define TILE_TURN_OF_PACKED 94.6214
 /* Clocks of a turn beside products and copies, dense. */
-#define TILE_TURN_OF_DENSE 12.9946
+#define TILE_TURN_OF_DENSE 17.7412
 /* Clocks of a turn beside products and copies, bytes. */
-#define TILE_TURN_OF_BYTES 38.0874
+#define TILE_TURN_OF_BYTES 61.9844
 /* Clocks of a turn beside products and copies, torn. */
 #define TILE_TURN_OF_TORN 16.3344
 /* Clocks of a turn beside products and copies, experts. */
@@ -131,9 +127,9 @@
 /* Of a tile's clocks, where the next one begins meanwhile, packed. */
 #define TILE_ROUNDS_OF_PACKED 0.474442
 /* Of a tile's clocks, where the next one begins meanwhile, dense. */
-#define TILE_ROUNDS_OF_DENSE 0.084058
+#define TILE_ROUNDS_OF_DENSE 0.130388
 /* Of a tile's clocks, where the next one begins meanwhile, bytes. */
-#define TILE_ROUNDS_OF_BYTES 0.0994924
+#define TILE_ROUNDS_OF_BYTES 0.281639
 /* Of a tile's clocks, where the next one begins meanwhile, torn. */
 #define TILE_ROUNDS_OF_TORN 0.0119985
 /* Of a tile's clocks, where the next one begins meanwhile, experts. */
@@ -143,7 +139,7 @@
 /* Of a tile's clocks, once a run, there, dense. */
 #define TILE_LAST_OF_DENSE 9.7864e-15
 /* Of a tile's clocks, once a run, there, bytes. */
-#define TILE_LAST_OF_BYTES 0.0187423
+#define TILE_LAST_OF_BYTES 0.174796
 /* Of a tile's clocks, once a run, there, torn. */
 #define TILE_LAST_OF_TORN 0.00656915
 /* Of a tile's clocks, once a run, there, experts. */
@@ -153,10 +149,10 @@
 #define TILE_CLUSTER_OF_PACKED 1076.36
 /* Clocks of sums that a cluster's blocks join, dense ones of 64 x 64, for each doubling of these,
  * dense. */
-#define TILE_CLUSTER_OF_DENSE 4373.9
+#define TILE_CLUSTER_OF_DENSE 4373.16
 /* Clocks of sums that a cluster's blocks join, dense ones of 64 x 64, for each doubling of these,
  * bytes. */
-#define TILE_CLUSTER_OF_BYTES 1961.76
+#define TILE_CLUSTER_OF_BYTES 1912.97
 /* Clocks of sums that a cluster's blocks join, dense ones of 64 x 64, for each doubling of these,
  * torn. */
 #define TILE_CLUSTER_OF_TORN 666.846
@@ -166,9 +162,9 @@
 /* Clocks of a run: fills and drains, packed. */
 #define TILE_START_OF_PACKED 2176.71
 /* Clocks of a run: fills and drains, dense. */
-#define TILE_START_OF_DENSE 773.297
+#define TILE_START_OF_DENSE 553.334
 /* Clocks of a run: fills and drains, bytes. */
-#define TILE_START_OF_BYTES 2653.5
+#define TILE_START_OF_BYTES 1139.59
 /* Clocks of a run: fills and drains, torn. */
 #define TILE_START_OF_TORN 4086.97
 /* Clocks of a run: fills and drains, experts. */
@@ -186,9 +182,9 @@
 /* Clocks of a second stage, packed. */
 #define TILE_SECOND_OF_PACKED 4645.3
 /* Clocks of a second stage, dense. */
-#define TILE_SECOND_OF_DENSE 2376.03
+#define TILE_SECOND_OF_DENSE 2157.12
 /* Clocks of a second stage, bytes. */
-#define TILE_SECOND_OF_BYTES 3039.75
+#define TILE_SECOND_OF_BYTES 1408.89
 /* Clocks of a second stage, torn. */
 #define TILE_SECOND_OF_TORN 240.178
 /* Clocks of a second stage, experts. */
@@ -196,9 +192,9 @@
 /* Clocks there, for each share, packed. */
 #define TILE_SHARE_OF_PACKED 290.286
 /* Clocks there, for each share, dense. */
-#define TILE_SHARE_OF_DENSE 1023.18
+#define TILE_SHARE_OF_DENSE 963.086
 /* Clocks there, for each share, bytes. */
-#define TILE_SHARE_OF_BYTES 994.014
+#define TILE_SHARE_OF_BYTES 2021.89
 /* Clocks there, for each share, torn. */
 #define TILE_SHARE_OF_TORN 476.712
 /* Clocks there, for each share, experts. */
@@ -206,9 +202,9 @@
 /* Clocks of a share's result there, of the whole device, packed. */
 #define TILE_PARTIAL_OF_PACKED 0.00960052
 /* Clocks of a share's result there, of the whole device, dense. */
-#define TILE_PARTIAL_OF_DENSE 0.0111165
+#define TILE_PARTIAL_OF_DENSE 0.0113684
 /* Clocks of a share's result there, of the whole device, bytes. */
-#define TILE_PARTIAL_OF_BYTES 0.0111568
+#define TILE_PARTIAL_OF_BYTES 0.0190034
 /* Clocks of a share's result there, of the whole device, torn. */
 #define TILE_PARTIAL_OF_TORN 0.00980134
 /* Clocks of a share's result there, of the whole device, experts. */
@@ -216,9 +212,9 @@
 /* Bytes of a clock from memory, of the whole device, packed. */
 #define TILE_MEMORY_OF_PACKED 2072.41
 /* Bytes of a clock from memory, of the whole device, dense. */
-#define TILE_MEMORY_OF_DENSE 2021.88
+#define TILE_MEMORY_OF_DENSE 1747.38
 /* Bytes of a clock from memory, of the whole device, bytes. */
-#define TILE_MEMORY_OF_BYTES 1983.36
+#define TILE_MEMORY_OF_BYTES 2164.73
 /* Bytes of a clock from memory, of the whole device, torn. */
 #define TILE_MEMORY_OF_TORN 2264.28
 /* Bytes of a clock from memory, of the whole device, experts. */
@@ -228,10 +224,10 @@
 #define TILE_HIDDEN_OF_PACKED 0.340108
 /* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
  * hide, dense. */
-#define TILE_HIDDEN_OF_DENSE 0.153677
+#define TILE_HIDDEN_OF_DENSE 0.138
 /* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
  * hide, bytes. */
-#define TILE_HIDDEN_OF_BYTES 0.203885
+#define TILE_HIDDEN_OF_BYTES 0.0700168
 /* Of what is shorter of memory's time and tiles', times its share of the longer, that does not
  * hide, torn. */
 #define TILE_HIDDEN_OF_TORN 0.295585
@@ -241,9 +237,9 @@
 /* Multiprocessors that clusters of 2 fill, packed. */
 #define TILE_CLUSTERS2_OF_PACKED 132.4
 /* Multiprocessors that clusters of 2 fill, dense. */
-#define TILE_CLUSTERS2_OF_DENSE 86.1062
+#define TILE_CLUSTERS2_OF_DENSE 91.0251
 /* Multiprocessors that clusters of 2 fill, bytes. */
-#define TILE_CLUSTERS2_OF_BYTES 74.64
+#define TILE_CLUSTERS2_OF_BYTES 63.9419
 /* Multiprocessors that clusters of 2 fill, torn. */
 #define TILE_CLUSTERS2_OF_TORN 132.4
 /* Multiprocessors that clusters of 2 fill, experts. */
@@ -251,9 +247,9 @@
 /* Of 4, packed. */
 #define TILE_CLUSTERS4_OF_PACKED 121.628
 /* Of 4, dense. */
-#define TILE_CLUSTERS4_OF_DENSE 70.4163
+#define TILE_CLUSTERS4_OF_DENSE 67.1148
 /* Of 4, bytes. */
-#define TILE_CLUSTERS4_OF_BYTES 84.5337
+#define TILE_CLUSTERS4_OF_BYTES 74.7118
 /* Of 4, torn. */
 #define TILE_CLUSTERS4_OF_TORN 116.113
 /* Of 4, experts. */
@@ -263,10 +259,34 @@
 /* Of 8, dense. */
 #define TILE_CLUSTERS8_OF_DENSE 132.4
 /* Of 8, bytes. */
-#define TILE_CLUSTERS8_OF_BYTES 125.76
+#define TILE_CLUSTERS8_OF_BYTES 128.053
 /* Of 8, torn. */
 #define TILE_CLUSTERS8_OF_TORN 132.4
 /* Of 8, experts. */
 #define TILE_CLUSTERS8_OF_EXPERTS 132.4
+/* Clocks of a tile of 128 x 128 beside its turns, dense. */
+#define TILE_TILE_OF_DENSE 4122.01
+/* Clocks of a tile of 128 x 128 beside its turns, bytes. */
+#define TILE_TILE_OF_BYTES 6776.63
+/* Clocks of a tile of 128 x 128 beside its turns, torn. */
+#define TILE_TILE_OF_TORN 3970.7
+/* Clocks of a tile of 128 x 128 beside its turns, experts. */
+#define TILE_TILE_OF_EXPERTS 3970.7
+/* The same by swapped operands, dense. */
+#define TILE_SWAPPED_OF_DENSE 905.164
+/* The same by swapped operands, bytes. */
+#define TILE_SWAPPED_OF_BYTES 6062.37
+/* The same by swapped operands, torn. */
+#define TILE_SWAPPED_OF_TORN 61.6599
+/* The same by swapped operands, experts. */
+#define TILE_SWAPPED_OF_EXPERTS 61.6599
+/* Clocks in which a cluster's blocks meet, who join sums, dense. */
+#define TILE_MEET_OF_DENSE 50
+/* Clocks in which a cluster's blocks meet, who join sums, bytes. */
+#define TILE_MEET_OF_BYTES 61.6319
+/* Clocks in which a cluster's blocks meet, who join sums, torn. */
+#define TILE_MEET_OF_TORN 0
+/* Clocks in which a cluster's blocks meet, who join sums, experts. */
+#define TILE_MEET_OF_EXPERTS 0
 
 #endif

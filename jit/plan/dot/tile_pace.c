@@ -14,7 +14,9 @@
    [TILE_SWAPPED] = TILE_##what##_SWAPPED}
 static const double products_a_clock[TILE_KINDS] = BY_KIND(MACS),
                     decode_instructions[TILE_KINDS] = BY_KIND(DECODE),
-                    tile_clocks[TILE_KINDS] = BY_KIND(TILE);
+                    packed_tile_clocks[] = {[TILE_WARPS] = TILE_TILE_WARPS,
+                                            [TILE_GROUPS] = TILE_TILE_GROUPS,
+                                            [TILE_PRODUCED] = TILE_TILE_PRODUCED};
 
 #define ISSUED 128 /* lanes' instructions of a clock, of a multiprocessor */
 #define DECODED 8  /* weights of one such instruction's lane */
@@ -24,12 +26,12 @@ static const double products_a_clock[TILE_KINDS] = BY_KIND(MACS),
 /* Of packed operands, of dense ones of 8 bits and of 16: these have been measured apart. So have
  * rows that may begin inside sectors, of which a box asks for more than it brings, and experts'
  * ones, whose blocks look up what they are to do, and whose turns have one line of each row. */
-#define OF(t, what) \
-  ((t)->kind < TILE_DENSE ? TILE_##what##_OF_PACKED \
-   : (t)->bytes           ? TILE_##what##_OF_BYTES \
-   : (t)->experts         ? TILE_##what##_OF_EXPERTS \
-   : (t)->torn            ? TILE_##what##_OF_TORN \
-                          : TILE_##what##_OF_DENSE)
+#define OF_DENSE(t, what) \
+  ((t)->bytes     ? TILE_##what##_OF_BYTES \
+   : (t)->experts ? TILE_##what##_OF_EXPERTS \
+   : (t)->torn    ? TILE_##what##_OF_TORN \
+                  : TILE_##what##_OF_DENSE)
+#define OF(t, what) ((t)->kind < TILE_DENSE ? TILE_##what##_OF_PACKED : OF_DENSE(t, what))
 
 static int64_t whole(double x) { return (int64_t)(x + 0.5); }
 
@@ -60,18 +62,26 @@ static double units_of(const tile_facts *t) {
                         : OF(t, CLUSTERS8);
 }
 
+/* Of a tile of 128 x 128 beside its turns. */
+static double tile_clocks(const tile_facts *t) {
+  return t->kind < TILE_DENSE      ? packed_tile_clocks[t->kind]
+         : t->kind == TILE_SWAPPED ? OF_DENSE(t, SWAPPED)
+                                   : OF_DENSE(t, TILE);
+}
+
 /* Of the sums of a tile, which the blocks of a cluster add. Warps and warpgroups of packed operands
  * push them; larger tiles leave no room for that. */
 static double joining_clocks(const tile_facts *t, double area) {
   const double results = t->kind < TILE_PRODUCED ? TILE_PUSH
                          : t->kind < TILE_DENSE  ? 1
                                                  : 2 * sqrt(area); /* of 64 x 64 */
-  return t->cluster > 1 ? log2(t->cluster) * OF(t, CLUSTER) * results : 0;
+  const double meet = t->kind < TILE_DENSE ? 0 : OF_DENSE(t, MEET);
+  return t->cluster > 1 ? meet + log2(t->cluster) * OF(t, CLUSTER) * results : 0;
 }
 
 void tile_pace(const tile_facts *t, plan_pace *out) {
   const double area = t->positions[0] * (double)t->positions[1] / AREA, k = t->positions[2];
-  const double alone = tile_clocks[t->kind] * sqrt(area),
+  const double alone = tile_clocks(t) * sqrt(area),
                rounds = OF(t, ROUNDS) * (t->teams > 1 ? TILE_TEAMS : 1);
   const double part = (double)PACE_FINE / 8 / OF(t, MEMORY);
   const int shared = t->kind == TILE_SWAPPED ? 0 : 1; /* the operand that neighbours have, too */

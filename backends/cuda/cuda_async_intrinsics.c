@@ -154,6 +154,12 @@ void nvptx_send_box(emitter *e, LLVMValueRef from, LLVMValueRef box, const LLVMV
                  NULL, args, 2 + (unsigned)rank);
 }
 
+void nvptx_ask_ahead(emitter *e, LLVMValueRef pointer, int bytes) {
+  LLVMValueRef args[] = {LLVMBuildPtrToInt(e->builder, pointer, e->i64, ""), emit_i32(e, bytes)};
+  nvptx_assemble(e, NVPTX_ORDERED, "cp.async.bulk.prefetch.L2.global [$0], $1;", "l,r,~{memory}",
+                 NULL, args, 2);
+}
+
 void nvptx_end_sends(emitter *e) {
   nvptx_assemble(e, NVPTX_ORDERED, "cp.async.bulk.commit_group;", "~{memory}", NULL, NULL, 0);
 }

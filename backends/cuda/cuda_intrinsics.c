@@ -478,6 +478,7 @@ const emit_target_ops emit_ops_nvptx = {
     .copy_box = nvptx_copy_box,
     .send_box = nvptx_send_box,
     .end_sends = nvptx_end_sends,
+    .ask_ahead = nvptx_ask_ahead,
     .await_sent = nvptx_await_sent,
     .arrive = nvptx_arrive,
     .arrive_far = nvptx_arrive_far,

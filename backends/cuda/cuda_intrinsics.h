@@ -57,6 +57,7 @@ void nvptx_fetch_map(emitter *e, LLVMValueRef box);
 void nvptx_send_box(emitter *e, LLVMValueRef from, LLVMValueRef box, const LLVMValueRef *to,
                     int rank);
 void nvptx_end_sends(emitter *e);
+void nvptx_ask_ahead(emitter *e, LLVMValueRef pointer, int bytes);
 void nvptx_await_sent(emitter *e);
 void nvptx_copy_box(emitter *e, LLVMValueRef to, LLVMValueRef box, const LLVMValueRef *from,
                     int rank, LLVMValueRef barrier, LLVMValueRef blocks);

@@ -381,6 +381,13 @@ static bool run_test(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_t ma
 
 /* ---- copies ---- */
 
+static bool check_source(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t from,
+                         uint64_t bytes) {
+  run->last = emu_memory_find(run->grid->memory, from, bytes);
+  return run->last || ptx_fault_at(run, warp, op, lane, from, EMU_OUT_OF_RANGE,
+                                   "%llu bytes of global memory", (unsigned long long)bytes);
+}
+
 static bool check_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane, uint64_t to,
                        uint64_t from, uint64_t bytes) {
   if (bytes % 16 || to % 16 || from % 16) {
@@ -394,9 +401,7 @@ static bool check_bulk(ptx_run *run, ptx_warp *warp, const ptx_op *op, int lane,
                         "%llu bytes of shared memory, of which the block has %u",
                         (unsigned long long)bytes, run->shared.bytes);
   }
-  run->last = emu_memory_find(run->grid->memory, from, bytes);
-  return run->last || ptx_fault_at(run, warp, op, lane, from, EMU_OUT_OF_RANGE,
-                                   "%llu bytes of global memory", (unsigned long long)bytes);
+  return check_source(run, warp, op, lane, from, bytes);
 }
 
 /* One more under way: where its bytes go, and behind them their undefined bits, all zero. NULL: no
@@ -533,8 +538,12 @@ static bool run_prefetch(ptx_run *run, ptx_warp *warp, const ptx_op *op, uint32_
   if (!ptx_addresses(run, warp, op, 0, mask, from)) return false;
   for (uint32_t rest = mask; rest; rest &= rest - 1) {
     int lane = __builtin_ctz(rest);
-    if (!check_bulk(run, warp, op, lane, 0, from[lane], warp->value[ptx_reg(op, 1, 0)][lane]))
-      return false;
+    uint64_t bytes = warp->value[ptx_reg(op, 1, 0)][lane];
+    if (bytes == 0 || bytes % 16 || from[lane] % 16)
+      return ptx_fault_at(run, warp, op, lane, from[lane], EMU_MISALIGNED,
+                          "%llu bytes: address and number are multiples of 16",
+                          (unsigned long long)bytes);
+    if (!check_source(run, warp, op, lane, from[lane], bytes)) return false;
   }
   return true;
 }

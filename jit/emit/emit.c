@@ -75,7 +75,10 @@ static void make_steps(emitter *e, int first, int n) {
       if (step->turned) emit_turned_loop(e, i);
       else emit_loop(e, i);
       break;
-    case PLAN_PREFETCH: emit_prefetch_step(e, i, first + n); break;
+    case PLAN_PREFETCH:
+      if (emit_is_host(e)) emit_prefetch_step(e, i, first + n);
+      else emit_ask_step(e, step);
+      break;
     case PLAN_REPEAT: emit_repeat(e, i); break;
     case PLAN_STAGE: emit_stage_step(e); break;
     case PLAN_SCAN: emit_scan_step(e, step); break;

@@ -431,3 +431,23 @@ Test(compute_lines, host_loads) {
   llrt_op_desc_destroy(&desc);
   llrt_expr_destroy(&expr);
 }
+
+/* A norm of one tensor of rows asks for the row of a later block, if it is one run of memory and a
+ * block has one row; of two tensors, or where rows share a block, or end in a tile, it does not. */
+Test(compute_lines, asks_for_later_rows) {
+  static const char norm[] = "(x[t n], w[n]) -> (y[t n]) { y = x * rsqrt(mean(x * x, n)) * w }",
+                    pair[] = "(x[t n], r[t n], w[n]) -> (h[t n], y[t n]) "
+                             "{ h = bf16(x + r); y = h * rsqrt(mean(h * h, n)) * w }",
+                    asks[] = "cp.async.bulk.prefetch.L2";
+  static const struct {
+    int length, asks;
+  } cases[] = {{512, 0}, {4096, 1}, {5000, 0}, {16384, 1}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char *ptx = compiled_rows(norm, cases[i].length, 1, LLRT_EMIT_OBJECT);
+    cr_expect_eq(count(ptx, asks), cases[i].asks, "%d", cases[i].length);
+    llrt_buffer_free(&ptx);
+  }
+  char *ptx = compiled_pair(pair, 4096, LLRT_EMIT_OBJECT);
+  cr_expect_eq(count(ptx, asks), 0);
+  llrt_buffer_free(&ptx);
+}

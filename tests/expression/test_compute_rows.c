@@ -114,6 +114,14 @@ Test(rows, straight_turns) {
   }
 }
 
+/* Blocks behind which others come for whose rows they ask, and those behind which none do. */
+Test(rows, asked_for) {
+  run((trial){.text = "(x[t n], w[n]) -> (y[t n]) { y = x * rsqrt(mean(x * x, n) + 1e-6) * w }",
+              .extent = {1100, 1024 * 4},
+              .tensor = {{.type = LLRT_BF16}, {.type = LLRT_BF16}, {.type = LLRT_BF16}},
+              .in_place = 1});
+}
+
 /* The largest size of rows whose ends lie in the tile, or do not, with NaN and infinities, of
  * several groups of axes, and bytes that are made of it. */
 Test(rows, sizes) {

@@ -146,6 +146,9 @@ typedef struct emit_target_ops {
    * where every type does. */
   LLVMValueRef (*load_if)(emitter *e, LLVMTypeRef type, LLVMValueRef pointer,
                           LLVMValueRef condition, LLVMValueRef otherwise);
+  /* Asks the second-level cache for global memory, a multiple of 16 bytes from such an address on;
+   * one thread does. NULL: the target has no such instruction. */
+  void (*ask_ahead)(emitter *e, LLVMValueRef pointer, int bytes);
   /* Moves 2^count matrices (plan_matrix_kind in jit/plan/kernel/plan_step.h), 0 <= count <= 2, one
    * word of each lane for each. row: pointer to that row of shared memory whose address this lane
    * gives. NULL: the target has no such instructions. */

@@ -50,6 +50,8 @@ LLVMValueRef emit_panel_place(emitter *e, LLVMValueRef at);
 
 /* emit_ahead.c: PLAN_PREFETCH, step `at`, in a body that ends before step `end`: its accesses are
  * spread over the words of the steps between. */
+/* emit_ask.c: the same step on a GPU. */
+void emit_ask_step(emitter *e, const plan_step *step);
 void emit_prefetch_step(emitter *e, int at, int end);
 /* Those of its accesses that are due with the next word. */
 void emit_ahead_some(emitter *e);

@@ -173,6 +173,11 @@ static void print_memory(const plan_kernel *kernel, const plan_step *step, llrt_
   case PLAN_COPY: print_copy(kernel, step, text); break;
   case PLAN_COLLECT: print_collect(step, text); break;
   case PLAN_PREFETCH:
+    if (!kernel->target.simd_lanes) {
+      llrt_text_add(text, "ask for %d elements of t%d, %d blocks of each multiprocessor later",
+                    step->reach, step->tensor, step->turns);
+      break;
+    }
     llrt_text_add(text, "ask for t%d in the next block, %d elements an access, as ", step->tensor,
                   1 << step->vector);
     plan_print_value(kernel, step->in, text);

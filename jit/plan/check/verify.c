@@ -309,9 +309,10 @@ static llrt_status check_step(const plan_kernel *kernel, int at) {
     LLRT_TRY(check_holds(kernel, at));
     return check_looped(kernel, at);
   case PLAN_PREFETCH:
-    CHECK(kernel->target.simd_lanes && step->tensor < kernel->n_tensors && kernel->n_indices == 0 &&
-              !kernel->flat,
+    CHECK(step->tensor < kernel->n_tensors && kernel->n_indices == 0 && !kernel->flat,
           "step %d: nothing to ask for", at);
+    CHECK(kernel->target.simd_lanes || (step->turns > 0 && step->reach > 0),
+          "step %d: asks for nothing", at);
     return LLRT_OK;
   case PLAN_COLLECT: return plan_verify_collect(kernel, at);
   case PLAN_BARRIER: return LLRT_OK;

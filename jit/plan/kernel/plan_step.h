@@ -122,7 +122,8 @@ typedef enum plan_step_kind {
   PLAN_PREFETCH, /* asks for tensor's memory where value `in` is laid out, but in the block after
                     this one: one line of 2^vector elements an access. What is asked for need not be
                     there. Emission spreads the accesses over the steps that follow in the body.
-                    Host */
+                    GPU: for the `reach` elements that the block reads that comes after as many
+                    blocks as `turns` multiprocessors hold at once, if there is one */
   PLAN_COLLECT,  /* next `body` steps, whose stores of the destination together write `rows` times
                     `elements` of its memory without a gap, each `pitch` behind the one before, from
                     where value `in` has its first in this iteration. All lies among the first

@@ -37,12 +37,16 @@ static bool add(int *list, int *n, int most, int x) {
   return true;
 }
 
-/* As rolled_maker, of steps that make something: barriers and stores have no value. */
+/* Barriers, stores and what is asked for have no value. */
+static bool makes_nothing(const plan_step *step) {
+  return step->kind == PLAN_BARRIER || step->kind == PLAN_SHARED_STORE ||
+         step->kind == PLAN_PREFETCH;
+}
+
+/* As rolled_maker, of steps that make something. */
 static int maker_of(const plan_kernel *kernel, int value, int before) {
   int at = rolled_maker(kernel, value, before);
-  while (at >= 0 &&
-         (kernel->step[at].kind == PLAN_BARRIER || kernel->step[at].kind == PLAN_SHARED_STORE))
-    at = rolled_maker(kernel, value, at);
+  while (at >= 0 && makes_nothing(&kernel->step[at])) at = rolled_maker(kernel, value, at);
   return at;
 }
 
@@ -152,6 +156,7 @@ static bool find_outs(const plan_kernel *kernel, rolled *r, int rows) {
 static bool is_between(const plan_kernel *kernel, const plan_step *step) {
   int value = step->kind == PLAN_SHARED_LOAD ? step->out : step->in;
   switch (step->kind) {
+  case PLAN_PREFETCH:
   case PLAN_BARRIER: return true;
   case PLAN_REGISTERS:
   case PLAN_FOLD_LANES:

@@ -17,6 +17,7 @@
  *   rows_flip.c    values backwards along an axis that each thread has
  *   rows_scan.c    scans along axes, in the block or from turn to turn
  *   rows_nodes.c   a program's nodes as steps
+ *   rows_ahead.c   rows of later blocks, asked for early
  *   rows_apart.c   outputs that are stored before rows are joined
  *   rows_registers.c  blocks that a multiprocessor has registers for
  *   rows_kernel.c  the kernel
@@ -103,6 +104,8 @@ bool rows_is_of_rows(const rows *r, int node);
 /* rows_kernel.c: how many tensors differ from row to row, and are loaded before anything waits;
  * node (room for each node, or NULL): their nodes. */
 int rows_loaded_first(const rows *r, int *node);
+/* rows_ahead.c: behind a row's joins, asks for the row of a later block where that pays. */
+llrt_status rows_ask_ahead(rows *r);
 /* rows_kernel.c: whether blocks may form clusters. */
 bool rows_may_cluster(const rows *r);
 /* rows_kernel.c: how many are the same for several rows. */

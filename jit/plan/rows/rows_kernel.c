@@ -228,6 +228,7 @@ static llrt_status resident_steps(rows *r) {
   LLRT_TRY(load_inputs(r));
   LLRT_TRY(store_outputs(r, BEFORE_JOINS, -1));
   LLRT_TRY(reduce_resident(r));
+  LLRT_TRY(rows_ask_ahead(r));
   if (r->clusters) LLRT_TRY(let_others_read(kernel));
   LLRT_TRY(store_outputs(r, BEHIND_JOINS, -1));
   return kernel->cluster_bits ? let_others_read(kernel) : LLRT_OK;

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_MOVED (2 * ROLLED_MOST_VALUES)
+#define MOST_MOVED (3 * ROLLED_MOST_VALUES)
 
 /* Words that move down by `part` of them from turn to turn. */
 typedef struct moved {
@@ -39,11 +39,13 @@ struct emit_rolling {
   emit_waiting places;
   int n_moved;
   moved moved[MOST_MOVED];
-  moved *in[ROLLED_MOST_VALUES];  /* by number of run->in; NULL: it lies in its place */
-  moved *out[ROLLED_MOST_VALUES]; /* the same of run->out */
-  int n_joined;                   /* number of the first of what turns join */
+  moved *in[ROLLED_MOST_VALUES];   /* by number of run->in; NULL: it lies in its place */
+  moved *out[ROLLED_MOST_VALUES];  /* the same of run->out */
+  moved *late[ROLLED_MOST_VALUES]; /* the same of what run->late load */
+  bool loaded;                     /* the first turns' parts of that */
+  int n_joined;                    /* number of the first of what turns join */
   int n_touched;
-  touched touched[ROLLED_MOST_STEPS + ROLLED_MOST_VALUES];
+  touched touched[ROLLED_MOST_STEPS + 2 * ROLLED_MOST_VALUES];
 };
 
 llrt_status emit_rolling_begin(const plan_kernel *kernel, emit_rolling **out) {
@@ -56,6 +58,7 @@ llrt_status emit_rolling_begin(const plan_kernel *kernel, emit_rolling **out) {
   r->found = found;
   r->kernel = kernel;
   r->turn = *kernel;
+  r->loaded = false;
   r->places = (emit_waiting){.stored = {false}};
   rolled_give_places(kernel, &r->found, &r->places.given);
   *out = r;
@@ -83,6 +86,7 @@ static void touch(emitter *e, emit_rolling *r, int value) {
 static void touch_all(emitter *e, emit_rolling *r, const rolled_run *run) {
   r->n_touched = 0;
   for (int i = 0; i < run->n_in; i++) touch(e, r, run->in[i]);
+  for (int i = 0; i < run->n_late; i++) touch(e, r, r->kernel->step[run->late[i]].out);
   for (int i = 0; i < run->n_turn; i++) {
     const plan_step *step = &r->kernel->step[run->turn[i]];
     if (step->kind != PLAN_STORE) touch(e, r, step->out);
@@ -228,6 +232,12 @@ static void open_moves(emitter *e, emit_rolling *r, const rolled_run *run,
     moved *m = r->in[i] = move_words(e, r, n, n >> run->bits, words, NULL, before);
     memcpy(e->value[value], m->now, (size_t)m->part * sizeof *m->now);
   }
+  for (int i = 0; i < run->n_late; i++) {
+    int value = r->kernel->step[run->late[i]].out, part = words_of(&r->turn, value);
+    int n = part * ROLLED_AHEAD;
+    moved *m = r->late[i] = move_words(e, r, n, part, e->value[value], NULL, before);
+    memcpy(e->value[value], m->now, (size_t)n * sizeof *m->now);
+  }
   memset(r->out, 0, sizeof r->out);
   for (int i = 0; i < run->n_out; i++) {
     int n = words_of(r->kernel, run->out[i]);
@@ -244,6 +254,63 @@ static void open_moves(emitter *e, emit_rolling *r, const rolled_run *run,
     open_joined(e, r, run, step, step->out, before);
     if (step->pairs) open_joined(e, r, run, step, step->index_out, before);
   }
+}
+
+/* ---- weights that turns load ---- */
+
+/* Emits a step that loads, of one turn. */
+static void load_turn(emitter *e, const emit_rolling *r, int step, LLVMValueRef turn) {
+  LLVMValueRef before = e->iteration;
+  e->kernel = &r->turn;
+  e->iteration = turn;
+  emit_steps(e, step, 1);
+  e->iteration = before;
+  e->kernel = r->kernel;
+}
+
+/* What a later turn takes; behind the last one comes what the first ones had. */
+static void load_ahead(emitter *e, emit_rolling *r, const rolled_run *run) {
+  if (run->n_late == 0 || ROLLED_AHEAD == 1 << run->bits) return;
+  LLVMValueRef turn = emit_add(e, e->iteration, emit_i64(e, ROLLED_AHEAD));
+  turn = emit_and(e, turn, emit_i64(e, (1 << run->bits) - 1));
+  for (int i = 0; i < run->n_late; i++) {
+    moved *m = r->late[i];
+    LLVMValueRef *words = e->value[r->kernel->step[run->late[i]].out];
+    load_turn(e, r, run->late[i], turn);
+    memcpy(&m->next[m->n - m->part], words, (size_t)m->part * sizeof *words);
+    memcpy(words, m->now, (size_t)m->n * sizeof *words);
+  }
+}
+
+/* The first turns' parts. */
+static void load_first(emitter *e, emit_rolling *r, const rolled_run *run, int at) {
+  int value = r->kernel->step[at].out;
+  emit_words words;
+  turn_values(r, run);
+  int part = words_of(&r->turn, value);
+  for (int i = 0; i < ROLLED_AHEAD; i++) {
+    load_turn(e, r, at, emit_i64(e, i));
+    memcpy(&words[i * part], e->value[value], (size_t)part * sizeof *words);
+  }
+  memcpy(e->value[value], words, (size_t)(ROLLED_AHEAD * part) * sizeof *words);
+}
+
+/* Beside the loads of a row. */
+static void load_early(emitter *e, emit_rolling *r, int at) {
+  if (r->loaded || at == 0 || r->kernel->step[at - 1].kind != PLAN_LOAD ||
+      r->kernel->step[at].kind == PLAN_LOAD)
+    return;
+  r->loaded = true;
+  for (int i = 0; i < r->kernel->n_steps; i++) {
+    const rolled_run *run = rolled_run_of_load(&r->found, i);
+    if (run) load_first(e, r, run, i);
+  }
+}
+
+static bool load_late(emitter *e, emit_rolling *r, int at) {
+  const rolled_run *run = rolled_run_of_load(&r->found, at);
+  if (run && !r->loaded) load_first(e, r, run, at);
+  return run != NULL;
 }
 
 /* Values that lie in their places. */
@@ -332,6 +399,7 @@ static void emit_turns(emitter *e, emit_rolling *r, const rolled_run *run) {
   LLVMPositionBuilderAtEnd(b, body);
   e->iteration = LLVMBuildZExt(b, turn, e->i64, "");
   e->in_front = before;
+  load_ahead(e, r, run);
   take_placed(e, r, run);
   e->kernel = &r->turn;
   for (int i = 0; i < run->n_turn; i++) emit_steps(e, run->turn[i], 1);
@@ -447,7 +515,10 @@ static void emit_straight(emitter *e, emit_rolling *r, const rolled_run *run) {
 
 int emit_rolled(emitter *e, int first) {
   emit_rolling *r = e->rolling;
-  const rolled_run *run = r && !e->iteration ? run_at(r, first) : NULL;
+  if (!r || e->iteration) return 0;
+  load_early(e, r, first);
+  if (load_late(e, r, first)) return 1;
+  const rolled_run *run = run_at(r, first);
   if (!run) return 0;
   for (int i = 0; i < run->n_before; i++) emit_steps(e, run->before[i], 1);
   if (r->found.straight) emit_straight(e, r, run);

@@ -4,6 +4,7 @@
 #include "expression/operators.h"
 #include "jit/plan/rolled/rolled_steps.h"
 #include "jit/plan/rolled/rolled_straight.h"
+#include "jit/plan/rolled/rolled_weights.h"
 #include "jit/plan/facts/value.h"
 #include "jit/plan/kernel/step_table.h"
 #include "jit/plan/types/combine.h"
@@ -22,6 +23,10 @@
 #define LOOP 6
 /* Instructions of a thread's elements from which on a kernel takes long to compile. */
 #define LEAST_WHOLE 256
+/* log2 turns that load weights, at most: of more each waits for what the one before asked for. */
+#define MOST_LOADING_BITS 1
+/* Instructions that load the next turn's part of a value. */
+#define LOAD 3
 /* Words that turns store to and load from shared memory, for each word of a row in memory, at most:
  * a multiprocessor moves so much more of them in the same time. */
 #define MOST_TRAFFIC 2
@@ -31,6 +36,7 @@
 typedef struct finder {
   const plan_kernel *kernel;
   rolled_run *run;
+  bool loads; /* turns may load weights */
 } finder;
 
 static bool list_has(const int *list, int n, int x) {
@@ -81,6 +87,9 @@ static bool provide(finder *f, int value, int before) {
   if (is_made(f, value) || list_has(run->in, run->n_in, value)) return true;
   int at = rolled_maker(kernel, value, before);
   const plan_step *step = at < 0 ? NULL : &kernel->step[at];
+  if (f->loads && step && rolled_loads_weights(kernel, at) &&
+      rolled_keeps_together(kernel, run, step))
+    return add(run->late, &run->n_late, ROLLED_MOST_VALUES, at);
   bool again = step && step->kind != PLAN_FOLD && rolled_may_turn(kernel, step) &&
                kernel->value[value].word == 0 && cost_again(f, value, before, 0) <= MOST_AGAIN;
   if (!again) return add(run->in, &run->n_in, ROLLED_MOST_VALUES, value);
@@ -183,6 +192,8 @@ static int saved_by(const finder *f, const rolled *earlier, const rolled *r, int
     if (waits(f, r, run->in[i])) waiting += words / ROLLED_ACCESS_WORDS;
     else moved += words - (words >> run->bits);
   }
+  for (int i = 0; i < run->n_late; i++)
+    moved += LOAD + (rolled_words(f->kernel, f->kernel->step[run->late[i]].out) >> run->bits);
   int turn = made >> run->bits;
   int more = (moved << run->bits) + again / 2 + 2 * waiting;
   int most = f->kernel->target.tuning->rows_rolled_more *
@@ -197,7 +208,7 @@ static int saved_by(const finder *f, const rolled *earlier, const rolled *r, int
 /* The steps [first, end) in 2^bits turns, as far as they may be; what that saves. */
 static int make_run(const plan_kernel *kernel, const rolled *earlier, int first, int end, int bits,
                     rolled_run *run) {
-  finder f = {.kernel = kernel, .run = run};
+  finder f = {.kernel = kernel, .run = run, .loads = earlier->loads};
   int most = 0;
   *run = (rolled_run){.first = first, .end = end, .bits = bits};
   for (int i = first; i < end; i++) {
@@ -262,6 +273,7 @@ static bool make_best(const plan_kernel *kernel, const rolled *earlier, int firs
   for (int bits = 1; bits <= ROLLED_MOST_BITS; bits++) {
     rolled_run run;
     run.saved = make_run(kernel, earlier, first, end, bits, &run);
+    if (run.n_late > 0 && bits > MOST_LOADING_BITS) continue;
     bool longer = best->saved == 0 || run.end > best->end;
     if (run.saved > 0 && (longer || (run.end == best->end && run.saved > best->saved))) *best = run;
   }
@@ -371,16 +383,14 @@ static bool is_straight(const plan_kernel *kernel) {
   return straight;
 }
 
-void rolled_find(const plan_kernel *kernel, rolled *r) {
-  bool joins = false;
+static int saved_of(const rolled *r) {
+  int saved = 0;
+  for (int i = 0; i < r->n_runs; i++) saved += r->run[i].saved;
+  return saved;
+}
+
+static void find(const plan_kernel *kernel, rolled *r) {
   r->n_runs = 0;
-  r->straight = kernel->straight && rolled_find_straight(kernel, r);
-  if (kernel->straight) return;
-  if (kernel->target.tuning->rows_rolled_saved == 0 || kernel->n_bounds > 0 || kernel->flat ||
-      !is_straight(kernel))
-    return;
-  for (int i = 0; i < kernel->n_steps; i++) joins |= kernel->step[i].kind == PLAN_FOLD_LANES;
-  if (!joins || instructions_of(kernel) < LEAST_WHOLE) return;
   for (int first = 0; first < kernel->n_steps && r->n_runs < ROLLED_MOST_RUNS &&
                       !is_behind_branch(kernel, first);) {
     int end = end_of(kernel, first);
@@ -393,4 +403,23 @@ void rolled_find(const plan_kernel *kernel, rolled *r) {
     memmove(&r->run[i], &r->run[i + 1], (size_t)(r->n_runs - i - 1) * sizeof *r->run);
     i = --r->n_runs;
   }
+}
+
+void rolled_find(const plan_kernel *kernel, rolled *r) {
+  bool joins = false;
+  r->n_runs = 0;
+  r->straight = kernel->straight && rolled_find_straight(kernel, r);
+  if (kernel->straight) return;
+  if (kernel->target.tuning->rows_rolled_saved == 0 || kernel->n_bounds > 0 || kernel->flat ||
+      !is_straight(kernel))
+    return;
+  for (int i = 0; i < kernel->n_steps; i++) joins |= kernel->step[i].kind == PLAN_FOLD_LANES;
+  if (!joins || instructions_of(kernel) < LEAST_WHOLE) return;
+  r->loads = false;
+  find(kernel, r);
+  if (!rolled_wants_loads(kernel, r)) return;
+  rolled loading = {.loads = true};
+  find(kernel, &loading);
+  bool pays = saved_of(&loading) - saved_of(r) >= kernel->target.tuning->rows_rolled_saved;
+  if (pays && rolled_may_load(kernel, &loading)) *r = loading;
 }

@@ -10,6 +10,7 @@
 #define ROLLED_MOST_STEPS 64
 #define ROLLED_MOST_VALUES 24
 #define ROLLED_MOST_BITS 3
+#define ROLLED_AHEAD 1 /* turns: weights are loaded so many before the one that takes them */
 
 /* Steps [first, end) of the kernel. Each turn has a part of the registers of whole values: those
  * whose highest `bits` register bits are the turn's number. */
@@ -23,12 +24,15 @@ typedef struct rolled_run {
   int n_before, before[ROLLED_MOST_STEPS]; /* steps of values without such parts: made once */
   int n_turn, turn[ROLLED_MOST_STEPS];     /* steps of a turn. Those of before `first` make again
                                               what is cheaper to make than to keep */
-  int n_in, in[ROLLED_MOST_VALUES];   /* values that are there, of which a turn takes its part */
-  int n_out, out[ROLLED_MOST_VALUES]; /* values that turns make and that are used behind them */
+  int n_in, in[ROLLED_MOST_VALUES];     /* values that are there, of which a turn takes its part */
+  int n_late, late[ROLLED_MOST_VALUES]; /* steps that load weights, of which each turn loads the
+                                           next one's part */
+  int n_out, out[ROLLED_MOST_VALUES];   /* values that turns make and that are used behind them */
   int n_behind, behind[ROLLED_MOST_STEPS]; /* steps that are made again behind them, as a whole */
 } rolled_run;
 
 typedef struct rolled {
+  bool loads; /* turns may load weights */
   int n_runs;
   bool straight; /* no loops: each turn is code of its own (rolled_straight.h) */
   rolled_run run[ROLLED_MOST_RUNS];
@@ -55,5 +59,7 @@ bool rolled_makes_again_of(const plan_kernel *kernel, const rolled_run *run, int
 bool rolled_joins(const plan_kernel *kernel, const rolled_run *run, const plan_step *step);
 /* Whether the value has parts in the run's turns. */
 bool rolled_has_parts(const plan_kernel *kernel, const rolled_run *run, int value);
+/* The run whose turns load what the step loads; NULL: there is none. */
+const rolled_run *rolled_run_of_load(const rolled *r, int step);
 
 #endif

@@ -34,7 +34,8 @@ const plan_tuning plan_tuning_nvidia = {.targets = "sm_80, sm_89, sm_90, sm_90a"
                                         .dot_row_bits = 2,
                                         .rows_kept_bytes = 1 << 20,
                                         .rows_rolled_saved = 48,
-                                        .rows_rolled_more = 15};
+                                        .rows_rolled_more = 15,
+                                        .rows_turn_weights = 16 << 10};
 
 const plan_tuning plan_tuning_amd = {.targets = "gfx90a, gfx942", GPU, .rows_looped_numbers = 32};
 

@@ -222,6 +222,11 @@
     "that such a loop may take more, unless that is less than a quarter: rows wait for memory as " \
     "long as there are not many", \
     "`llrt-bench compute --numbers`: docs/history/compile-time.md") \
+  X(int, rows_turn_weights, "bytes of weights", \
+    "of a row that such a loop's turns load, each those of the next one, at most: more do not " \
+    "stay in the first-level cache beside the rows of a multiprocessor's blocks; 0: weights are " \
+    "loaded in front of loops", \
+    "`llrt-bench compute --numbers`: docs/history/compile-time.md") \
   X(int64_t, dot_blocks, "blocks", "wanted on the host, a few for every core", \
     "unmeasured, from d9515dc") \
   X(int, dot_unit_warp_bits, "log2 warps of a multiprocessor", \

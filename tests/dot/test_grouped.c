@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Counts of rows that end at tiles, within them, that are 1 and that are none. */
 static const struct {
@@ -162,6 +163,26 @@ Test(grouped, many_promised_rows, .timeout = 300) {
       grouped_result result = grouped_case_run(&c, 3, opened.device, true, why, sizeof why);
       cr_expect_eq(result, GROUPED_RIGHT, "kind %d, %d rows an expert: %s", few[i], rows, why);
     }
+  close_device(&opened);
+}
+
+/* Tiles of 128 x 160 by two teams, which take positions by turns: of experts with rows for several
+ * tiles, a part of one, and none; as they lie, and gathered, scattered and weighed. */
+Test(grouped, teams, .timeout = 300) {
+  static const kind of_teams[] = {{LLRT_BF16, LLRT_BF16, LLRT_BF16, .n = 160, .k = 128},
+                                  {LLRT_F16, LLRT_F16, LLRT_F16, .n = 320, .k = 64, .sorted = true},
+                                  {LLRT_BF16, LLRT_BF16, LLRT_BF16, .n = 160, .k = 64,
+                                   .gather = true, .scatter = true, .weighed = true}};
+  static const int count[] = {270, 1, 0, 128, 45};
+  opened_device opened = open_device("cuda-emu:sm_90a");
+  for (size_t i = 0; i < sizeof of_teams / sizeof *of_teams; i++) {
+    char why[600] = "";
+    grouped_case c = case_of(&of_teams[i], 0);
+    c.experts = 5;
+    memcpy(c.count, count, sizeof count);
+    grouped_result result = grouped_case_run(&c, i, opened.device, i % 2, why, sizeof why);
+    cr_expect_eq(result, GROUPED_RIGHT, "kind %zu: %s", i, why);
+  }
   close_device(&opened);
 }
 

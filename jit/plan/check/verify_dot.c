@@ -70,9 +70,10 @@ static llrt_status check_teams(const plan_kernel *kernel) {
   int behind = 0; /* the walk: the number of its first step */
   bool released = false;
   if (kernel->team_bits == 0) return LLRT_OK;
-  CHECK(kernel->launch.rounds > 0 && plan_only_boxes(kernel) && kernel->cluster_bits == 0 &&
-            !kernel->deal.used && !kernel->experts.used && kernel->n_indices == 0,
-        "teams of blocks whose positions are not boxes' alone");
+  CHECK(kernel->launch.rounds > 0 && kernel->launch.n_boxes > 0 && kernel->cluster_bits == 0 &&
+            !kernel->deal.used && !plan_cuts_boxes(kernel) &&
+            (kernel->n_indices == 0 || kernel->experts.shared),
+        "teams of blocks whose positions do not follow each other");
   for (int at = 0; at < kernel->n_steps; at++) {
     const plan_step *step = &kernel->step[at];
     if (step->kind == PLAN_WALK) behind = at + 1 + step->body;

@@ -197,7 +197,7 @@ static void set_pace(const dot_planner *p, const group_tile *tile, const dot_sha
   kernel->launch.pace.invariant = p->invariant;
   dot_pace_pitches(p, kernel);
   kernel->launch.pace.parts = kernel->experts.used && !kernel->experts.shared;
-  if (kernel->experts.used && !bits_is_power_of_two(tile->n))
+  if (kernel->experts.used && !bits_is_power_of_two(tile->n) && shape->teams == 0)
     kernel->launch.pace.busy += kernel->launch.pace.busy / ODD_OF_EXPERTS;
 }
 
@@ -401,6 +401,11 @@ static llrt_status add_untorn_tiles(dot_planner *p, int direct, int64_t most) {
   return add_copied_tiles(p, torn, COPIED_DIRECT, NULL);
 }
 
+static llrt_status add_team_tiles(dot_planner *p, int64_t most) {
+  if (dot_sums_short(&p->job, p->target)) return LLRT_OK;
+  return add_tiles(p, team_tiles, COUNT(team_tiles), most, &(sharing){.teams = TEAMS});
+}
+
 llrt_status dot_add_groups(dot_planner *p) {
   int64_t most = most_rows(p);
   const int before = p->out->n_variants; /* behind copies of what an index gathers */
@@ -409,8 +414,9 @@ llrt_status dot_add_groups(dot_planner *p) {
   if (p->out->n_variants == before)
     return llrt_error(LLRT_UNSUPPORTED, "no tile of warpgroups takes these operands");
   if (p->alone && !p->grouped && !p->invariant) return add_list_tiles(p, most);
-  if (p->rows || p->alone) return LLRT_OK;
   const bool torn = dot_torn_operands(p, &p->out->variant[before]) != 0;
+  if (dot_grouped_axis(&p->desc->dot) == DOT_GROUPED_M && !torn) return add_team_tiles(p, most);
+  if (p->rows || p->alone) return LLRT_OK;
   if (!torn) LLRT_TRY(add_tiles(p, more_tiles, COUNT(more_tiles), most, &(sharing){.deal = false}));
   LLRT_TRY(
       add_clusters(p, cluster_tiles, torn ? CLUSTERS_OF_TORN : COUNT(cluster_tiles), most, false));
@@ -421,8 +427,7 @@ llrt_status dot_add_groups(dot_planner *p) {
   if (p->shares && threads)
     LLRT_TRY(add_tiles(p, even_tiles, COUNT(even_tiles), most, &(sharing){.splits = true}));
   if (!p->invariant && !p->result_in_workspace) LLRT_TRY(add_untorn_tiles(p, before, most));
-  if (!torn && !p->grouped && !dot_sums_short(&p->job, p->target))
-    LLRT_TRY(add_tiles(p, team_tiles, COUNT(team_tiles), most, &(sharing){.teams = TEAMS}));
+  if (!torn) LLRT_TRY(add_team_tiles(p, most));
   if (p->options && p->options->wide)
     LLRT_TRY(add_tiles(p, dealt_tiles, COUNT(dealt_tiles), most, &(sharing){.deal = true}));
   return add_clusters(p, beside_tiles, COUNT(beside_tiles), most, true);

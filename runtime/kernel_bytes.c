@@ -15,7 +15,7 @@
 
 #define MAGIC "llrtkern"
 #define MAX_ARG_INDEX 128 /* a digit, an axis, or the bits of an element */
-#define FORMAT_VERSION 46
+#define FORMAT_VERSION 47
 #define CHECKSUM_BYTES 16
 #define SIZE_AT 16       /* where the whole size stands */
 #define MAX_THREADS 1024 /* of a block, on any target */
@@ -99,6 +99,7 @@ static void put_box(llrt_text *out, const plan_box *box) {
   put(out, box->bytes);
   put(out, box->runs);
   put(out, box->packed);
+  put(out, box->single);
   put(out, box->swizzle);
   put(out, box->rest);
   put(out, box->parts);
@@ -358,7 +359,8 @@ static void get_boxes(reader *in, plan_launch *launch) {
     plan_box *box = &launch->box[i];
     box->bytes = get_within(in, 0, 2) & 3;
     box->runs = get_within(in, 0, 1) & 1;
-    box->packed = get_within(in, 0, box->runs ? 5 : 0) & 15;
+    box->packed = get_within(in, 0, box->runs ? 5 : 0) & 7;
+    box->single = get_within(in, 0, 1) & 1;
     box->swizzle = get_within(in, 0, 3) & 3;
     box->rest = get_within(in, 0, 1) & 1;
     box->parts = get_within(in, 0, 3) & 3;

@@ -227,13 +227,14 @@ static uint64_t number_of(const plan_number *number, const uint64_t *args) {
 
 /* In the device's context. Rows that begin inside lines are fetched line by line: by two lines at
  * once 1024 x 4096 x 4104 (bf16) takes 58.8 us on an H200, line by line 50.6
- * (docs/history/odd-pitches.md). Of a tensor without elements nothing is copied, and there is no
- * map of it. What one row is apart from the next does not matter where there is but one. */
+ * (docs/history/odd-pitches.md); so are those of which the plan says so (plan_box.single). Of a
+ * tensor without elements nothing is copied, and there is no map of it. What one row is apart from
+ * the next does not matter where there is but one. */
 static llrt_status encode_map(const cuda_driver *driver, const plan_box *box, unsigned rows,
                               const uint64_t *args, tensor_map *map) {
   unsigned long long extent[PLAN_BOX_RANK], stride[PLAN_BOX_RANK - 1];
   unsigned size[PLAN_BOX_RANK], one[PLAN_BOX_RANK], rank = (unsigned)plan_box_rank(box);
-  bool lines = true;
+  bool lines = !box->single;
   *map = (tensor_map){{0}};
   for (unsigned d = 0; d < rank; d++) {
     extent[d] = number_of(&box->extent[d], args);

@@ -69,6 +69,21 @@ static int tile_rows(int64_t experts, int64_t rows) {
   return kernel ? (int)kernel->tile.positions[0] : 0;
 }
 
+/* Of tiles for few rows maps fetch memory's lines one by one. */
+Test(grouped_choice, lines) {
+  int few = 0;
+  opened_device opened = open_device("cuda-emu:sm_90a");
+  plan_product(opened.device, 128, 128);
+  for (int v = 0; v < made.n_variants; v++) {
+    const plan_kernel *kernel = &made.variant[v];
+    few += kernel->tile.positions[0] <= 16;
+    for (int i = 0; i < kernel->launch.n_boxes; i++)
+      cr_expect_eq(kernel->launch.box[i].single, kernel->tile.positions[0] <= 16, "variant %d", v);
+  }
+  cr_expect_geq(few, 2);
+  close_device(&opened);
+}
+
 Test(grouped_choice, rows) {
   static const struct {
     int64_t experts, rows;

@@ -252,6 +252,10 @@ Test(driver_cuda, boxes) {
   args[1] = 64;
   cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
   cr_expect_eq(driver->promotion, 3, "whole lines are fetched two by two");
+  box.single = 1;
+  cr_expect_eq(backend->launch(device, module, &launch, NULL), LLRT_OK, "%s", llrt_last_error());
+  cr_expect_eq(driver->promotion, 2, "or line by line, where the plan says so");
+  box.single = 0;
   args[1] = 8;
   box.size[2] = 1; /* planes of rows */
   box.extent[2] = (plan_number){.arg = 2};

@@ -149,6 +149,7 @@ static void print_copy(const plan_kernel *kernel, const plan_step *step, llrt_te
       llrt_text_add(text, "by boxes of %d runs of %d bytes", box->size[1],
                     box->size[0] << box->bytes);
     else llrt_text_add(text, "by boxes of %d x %d elements", box->size[1], box->size[0]);
+    if (box->single) llrt_text_add(text, ", line by line");
     if (box->rest) llrt_text_add(text, ", at the end of what is left");
     if (box->parts) llrt_text_add(text, ", each to %d blocks", 1 << box->parts);
     return;

@@ -78,7 +78,8 @@ typedef struct plan_number {
 typedef struct plan_box {
   uint8_t bytes : 2;   /* log2 bytes of an element */
   uint8_t runs : 1;    /* it is a box of runs */
-  uint8_t packed : 4;  /* runs: log2 elements of the tensor in one of the box; else 0 */
+  uint8_t packed : 3;  /* runs: log2 elements of the tensor in one of the box; else 0 */
+  uint8_t single : 1;  /* memory's lines are fetched one by one, else two by two */
   uint8_t swizzle : 3; /* how many bits; a row has 16 bytes << swizzle */
   uint8_t rest : 1;    /* a last tile that lacks some of dimension 1 brings what it has by a box of
                           so many positions, of which the launch makes a map of its own: what it

@@ -65,7 +65,7 @@ static llrt_status add_box(packed *p, int tensor, const plan_runs *runs, const p
   const int unit = elements_of(ELEMENT_BYTES + 3, d->kernel->tensor_bits[tensor]);
   plan_box box = {.bytes = ELEMENT_BYTES,
                   .runs = true,
-                  .packed = unit & 15,
+                  .packed = unit & 7,
                   .address = {.arg = tensor},
                   .size = {(uint16_t)(1 << (slot->width - unit)), (uint16_t)(1 << slot->rows),
                            runs->n == PLAN_RUN_DIGITS},

@@ -12,8 +12,7 @@
 #include <string.h>
 
 #define UNITS 132
-#define N 3072
-#define K 4096
+static int64_t N = 3072, K = 4096; /* of all experts' weights */
 
 static described_dot call;
 static plan made;
@@ -132,6 +131,29 @@ Test(grouped_choice, twice) {
                  (long long)cases[i].rows, kernel->launch.rounds);
     cr_expect_leq(cases[i].blocks * (kernel->launch.shared_bytes + 1024), 228 << 10,
                   "%lld rows: %d bytes", (long long)cases[i].rows, kernel->launch.shared_bytes);
+  }
+  close_device(&opened);
+}
+
+/* Teams multiply rows of many tiles that 160 or 176 columns divide well. */
+Test(grouped_choice, teams) {
+  static const struct {
+    int64_t experts, n, k, rows;
+    int teams;
+  } cases[] = {{32, 5760, 2880, 4 * 4096, 2},
+               {32, 5760, 2880, 4 * 16384, 2},
+               {32, 5760, 2880, 4 * 256, 1},
+               {128, 3072, 4096, 8 * 4096, 1},
+               {128, 3072, 4096, 8 * 16384, 1}};
+  opened_device opened = open_device("cuda-emu:sm_90a");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    N = cases[i].n;
+    K = cases[i].k;
+    plan_product(opened.device, cases[i].experts, cases[i].rows);
+    const plan_kernel *kernel = taken(cases[i].experts, cases[i].rows);
+    cr_assert_not_null(kernel);
+    cr_expect_eq(1 << kernel->team_bits, cases[i].teams, "case %zu: teams: %d", i,
+                 1 << kernel->team_bits);
   }
   close_device(&opened);
 }

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "jit/plan/check/plan_view.h"
+#include "jit/plan/facts/box.h"
 #include "jit/plan/kernel/launch.h"
 #include "jit/plan/plan_make.h"
 #include "runtime/described.h"
@@ -154,6 +155,7 @@ Test(grouped_choice, teams) {
     cr_assert_not_null(kernel);
     cr_expect_eq(1 << kernel->team_bits, cases[i].teams, "case %zu: teams: %d", i,
                  1 << kernel->team_bits);
+    cr_expect_eq(plan_asks_late(kernel), kernel->tile.positions[1] == 256, "case %zu", i);
   }
   close_device(&opened);
 }

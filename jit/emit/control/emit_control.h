@@ -66,6 +66,8 @@ void emit_later_ticket(emitter *e, int at);
 /* What is emitted between these two is done for every position that the block takes; there
  * e->block, what follows from it, and e->turns_before are the position's. */
 void emit_open_rounds(emitter *e, emit_rounds *rounds);
+/* What follows from e->block: where the position is. rounds.late: behind the walk. */
+void emit_ask_position(emitter *e);
 void emit_close_rounds(emitter *e, const emit_rounds *rounds);
 /* One thread draws the block's ticket, and leaves what the block is dealt in shared memory; all
  * have it behind the next barrier. */

@@ -398,7 +398,7 @@ void emit_roles_step(emitter *e, int at) {
   bool shifts = registers.others > registers.begin;
   if (shifts) e->ops->set_registers(e, registers.producers, false);
   LLVMBasicBlockRef rest = alone ? emit_open_guard(e, emit_is_first_producer(e)) : NULL;
-  emit_rounds rounds;
+  emit_rounds rounds = {.late = false};
   if (kernel->launch.rounds > 0) emit_open_rounds(e, &rounds);
   emit_producers(e, producing_step(kernel, at));
   if (kernel->launch.rounds > 0) emit_close_rounds(e, &rounds);
@@ -412,5 +412,6 @@ void emit_roles_step(emitter *e, int at) {
   if (shifts) e->ops->set_registers(e, registers.others, true);
   e->roles = true;
   if (kernel->team_bits > 0) part_teams(e);
+  e->rounds.late = plan_asks_late(kernel);
   if (kernel->launch.rounds > 0) emit_open_rounds(e, &e->rounds);
 }

@@ -20,6 +20,33 @@ static LLVMValueRef grid_blocks(emitter *e) {
   return LLVMBuildLShr(e->builder, blocks, emit_i64(e, e->kernel->cluster_bits), "");
 }
 
+static void begin_indices(emitter *e) {
+  if (e->kernel->experts.shared || e->kernel->n_indices > 0) emit_begin_indices(e);
+}
+
+/* What is asked behind a walk is computed there, while products are under way: left to itself the
+ * compiler does so where it is used, behind them. Tiles along an axis are fewer than 2^31. */
+static void keep_position(emitter *e) {
+  for (int i = 0; i < e->kernel->n_places; i++) {
+    const int digit = e->kernel->place[i].digit;
+    if (digit < 0 || LLVMIsConstant(e->upper[digit])) continue;
+    LLVMValueRef tile = LLVMBuildTrunc(e->builder, e->upper[digit], e->i32, "");
+    e->upper[digit] = LLVMBuildZExt(e->builder, e->ops->opaque(e, tile), e->i64, "");
+  }
+}
+
+void emit_ask_position(emitter *e) {
+  emit_decode_block(e);
+  if (e->rounds.late) keep_position(e);
+  begin_indices(e);
+}
+
+/* Until then there is none. */
+static void hide_position(emitter *e) {
+  e->grid = emit_i64(e, 0);
+  for (int i = 0; i < e->kernel->n_digits; i++) e->upper[i] = e->grid;
+}
+
 /* Inside, the thread's number is hidden: else every address of what stands behind the walk would be
  * computed before the rounds and stay in a register of its own. */
 void emit_open_rounds(emitter *e, emit_rounds *r) {
@@ -27,6 +54,7 @@ void emit_open_rounds(emitter *e, emit_rounds *r) {
   *r = (emit_rounds){.first = e->block,
                      .lane = e->lane,
                      .warp = e->warp,
+                     .late = r->late,
                      .head = emit_new_block(e, "rounds"),
                      .done = emit_new_block(e, "rounds_done")};
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
@@ -62,9 +90,14 @@ void emit_open_rounds(emitter *e, emit_rounds *r) {
   e->lane = e->ops->opaque(e, e->lane);
   e->warp = e->ops->opaque(e, e->warp);
   e->block = r->block;
-  if (dealt) emit_deal_piece(e, r->block);
-  else emit_decode_block(e);
-  if (e->kernel->experts.shared || e->kernel->n_indices > 0) emit_begin_indices(e);
+  if (dealt) {
+    emit_deal_piece(e, r->block);
+    begin_indices(e);
+  } else if (r->late) {
+    hide_position(e);
+  } else {
+    emit_ask_position(e);
+  }
 }
 
 void emit_close_rounds(emitter *e, const emit_rounds *r) {

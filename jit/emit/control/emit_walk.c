@@ -223,6 +223,7 @@ void emit_walk(emitter *e, int at) {
   e->kept = (emit_kept){0};
   e->grid = w.grid;
   memcpy(e->upper, w.upper, sizeof w.upper);
+  if (e->rounds.late) emit_ask_position(e); /* while the last products are under way */
 }
 
 /* As in a later turn, where the block has it. */

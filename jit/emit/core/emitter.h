@@ -153,6 +153,7 @@ typedef struct emit_rounds {
   LLVMValueRef turns;  /* phi, i32: turns of the positions before this one */
   LLVMValueRef number; /* phi, i32, of a team: how many positions it has had; else NULL */
   LLVMBasicBlockRef head, done;
+  bool late; /* where the position is is asked behind its walk (emit_ask_position) */
 } emit_rounds;
 
 /* Turns that are dealt out (plan_deal): what emit_deal.c found for this block, all i64. */

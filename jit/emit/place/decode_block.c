@@ -5,6 +5,7 @@
 #include "jit/emit/place/place.h"
 
 #include "base/bits.h"
+#include "jit/plan/facts/box.h"
 
 /* How many positions a place has. */
 static LLVMValueRef count_of(const emitter *e, const plan_place *place) {
@@ -145,6 +146,16 @@ static bool has_bands_of_experts(const emitter *e) {
          emit_counts_experts(e, &kernel->place[1]);
 }
 
+/* Whether places from number i on have one position each. */
+static bool are_single(const plan_kernel *kernel, int i) {
+  bool single = true;
+  for (; i < kernel->n_places; i++) {
+    const plan_place *place = &kernel->place[i];
+    single &= place->digit < 0 ? place->bits == 0 : plan_is_number(&place->count, 1);
+  }
+  return single;
+}
+
 /* An expert's positions of both places follow each other. Where ends decrease a tile beyond all may
  * have an expert without any. */
 static void decode_bands_of_experts(emitter *e) {
@@ -152,7 +163,8 @@ static void decode_bands_of_experts(emitter *e) {
   LLVMBuilderRef b = e->builder;
   LLVMValueRef first = count_of(e, &kernel->place[0]), at = e->block, index = e->block;
   LLVMValueRef *tile = &e->upper[kernel->place[1].digit];
-  if (kernel->n_places > 2) {
+  const bool single = are_single(kernel, 2);
+  if (!single) {
     LLVMValueRef plane = LLVMBuildMul(b, first, count_of(e, &kernel->place[1]), "");
     index = LLVMBuildUDiv(b, at, plane, "");
     at = LLVMBuildSub(b, at, LLVMBuildMul(b, index, plane, ""), "");
@@ -168,7 +180,7 @@ static void decode_bands_of_experts(emitter *e) {
                      LLVMBuildTrunc(b, band, e->i32, ""));
   *tile = LLVMBuildZExt(b, place.second, e->i64, "");
   e->upper[kernel->place[0].digit] = LLVMBuildZExt(b, place.first, e->i64, "");
-  take_places(e, 2, index);
+  if (!single) take_places(e, 2, index);
 }
 
 void emit_decode_block(emitter *e) {

@@ -53,6 +53,10 @@ int plan_other_fetchers(const plan_kernel *kernel);
  * positions, producers' threads copy what boxes copy of others. */
 bool plan_cuts_boxes(const plan_kernel *kernel);
 
+/* Rounds: whether warps that are no producers ask which position they have only behind its walk,
+ * whose products go from slot to slot. */
+bool plan_asks_late(const plan_kernel *kernel);
+
 /* Whether producers copy nothing but boxes. */
 bool plan_only_boxes(const plan_kernel *kernel);
 

@@ -5,6 +5,7 @@
  * itself, and nobody waits for another. */
 #include "jit/plan/rows/rows.h"
 
+#include "base/bits.h"
 #include "base/status.h"
 #include "jit/plan/facts/buffer_use.h"
 #include "jit/plan/facts/value.h"
@@ -44,7 +45,6 @@ static llrt_status may_have_ring(rows *r, const plan_value *value, bool *may) {
   *may = plan_value_bits(value, PLAN_LANE) == kernel->lane_bits;
   for (int i = 0; i < llrt_layout_in_bits(&value->layout); i++)
     *may &= value->layout.column[i] != 0;
-  *may = *may && plan_tile_bits_in(kernel, value) == bits_mask(r->d.tile_bits);
   if (!*may) return LLRT_OK;
   llrt_status status = copy_ahead(r, 0, may);
   *kernel = before;
@@ -61,6 +61,8 @@ llrt_status rows_begin_ring(rows *r) {
       kernel->cluster_bits > 0)
     return LLRT_OK;
   LLRT_TRY(rows_tensor_value(r, r->program->node[tensor].slot, &value));
+  if (plan_tile_bits_in(kernel, &value) != bits_mask(r->d.tile_bits))
+    return LLRT_OK; /* weights of several rows beside each other */
   int64_t bytes = ((int64_t)value.bits << r->d.tile_bits) / 8;
   if (slots_of(r) * bytes > rows_room(r, bits_max(blocks, 1))) return LLRT_OK;
   plan_buffer *ring = &kernel->buffer[kernel->n_buffers];

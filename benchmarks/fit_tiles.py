@@ -24,8 +24,8 @@ import numpy as np
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DATA = os.path.join(ROOT, "benchmarks", "data", "tiles-*.jsonl*")
 HEADER = os.path.join(ROOT, "jit", "plan", "dot", "tile_constants.h")
-KINDS = ("warps", "groups", "produced", "dense", "swapped")
-# Of the first three kinds, of the others, of 8-bit elements, of 16-bit rows that begin inside sectors, of experts' (no data here).
+KINDS = ("warps", "groups", "produced", "dense", "swapped", "narrow", "few")
+# Of the first three kinds and the last two, of the others, of 8-bit elements, of 16-bit rows that begin inside sectors, of experts' (no data here).
 FAMILIES = ("packed", "dense", "bytes", "torn", "experts")
 FACTS = "kind m n k cluster resident slots groups bits_a bits_b bits_d bytes short rounds dealt shares beside across teams".split()
 LINE = FACTS + "M N K S blocks turns".split()
@@ -35,15 +35,20 @@ SECTOR_BITS = 256  # of the second-level cache
 # name, first value, what it is
 CONSTANTS = [(f"{what}_{kind}", first, text.format(kind))
              for what, text, firsts in (
-                 ("macs", "products of a clock of 16-bit elements, {}", (660, 2100, 2500, 2000, 2000)),
-                 ("decode", "warps' instructions for 8 decoded weights, {}", (18, 28, 30, 0, 0)),
-                 ("tile", "clocks of a tile of 128 x 128 beside its turns, {}", (4400, 6000, 4000)))
-             for kind, first in zip(KINDS, firsts)] + [
+                 ("macs", "products of a clock of 16-bit elements, {}", (660, 2100, 2500, 2000, 2000, 2300, 660)),
+                 ("decode", "warps' instructions for 8 decoded weights, {}", (18, 28, 30, 0, 0, 30, 18)),
+                 ("tile", "clocks of a tile of 128 x 128 beside its turns, {}", (4400, 6000, 4000, None, None, 4000, 4400)))
+             for kind, first in zip(KINDS, firsts) if first is not None] + [
     ("shared", 128, "bytes of a clock that shared memory gives to copies and to products' operands"),
     ("beside", 20, "clocks of a turn more where blocks of a cluster fetch together"),
     ("team", 30, "clocks of a turn more where one of two teams multiplies"),
     ("teams", 0.5, "of a tile's clocks in rounds, where teams take tiles by turns"),
+    ("alone", 1, "of a turn's products and decoding, one behind the other, where a warpgroup has no other one beside it, narrow"),
+    ("fetch_narrow", 60, "bytes of a clock that a multiprocessor fetches through the second-level cache, narrow"),
+    ("cache_narrow", 7600, "bytes of a clock that all multiprocessors fetch through it together, narrow"),
     ("push", 0.4, "of the clocks in which a cluster's blocks join sums, where they push them: warps and groups"),
+    ("push_few", 0.4, "the same, few, 16 x 16"),
+    ("push_narrow", 1, "the same, narrow, 128 x 128"),
     ("torn_own", 1.4, "how many times as long rows that begin inside sectors are fetched by a multiprocessor"),
     ("torn_together", 2.4, "how many times as long they are fetched by all together"),
     ("torn_units", 120, "multiprocessors that clusters of more than two fill whose blocks fetch such rows in common"),
@@ -82,7 +87,7 @@ CONSTANTS += [
         ("meet", 50, "clocks in which a cluster's blocks meet, who join sums"))
     for family in FAMILIES[1:]]
 FIXED = {"decode_dense", "decode_swapped"}
-MOST = {f"macs_{kind}": 2458 for kind in KINDS[3:]} | {"macs_produced": 2300, "macs_groups": 2300} | \
+MOST = {f"macs_{kind}": 2458 for kind in KINDS[3:5]} | {"macs_produced": 2300, "macs_groups": 2300, "macs_narrow": 2300} | \
     {f"clusters{n}_of_{family}": 132.4 for n in (2, 4, 8) for family in FAMILIES} | {f"memory_of_{family}": 2500 for family in FAMILIES}
 NAMES = [name for name, _, _ in CONSTANTS]
 MHZ = 1650
@@ -134,10 +139,12 @@ def predict(c, x):
     """Clocks of every candidate, as pace_clocks and tile_pace compute them; c: columns, x: constants by name."""
     kind = c["kind"].astype(int)
     of = lambda what: np.array([x.get(f"{what}_{k}", 0) for k in KINDS])[kind]
-    dense, swapped = kind >= KINDS.index("dense"), kind == KINDS.index("swapped")
+    narrow, few, swapped = (kind == KINDS.index(name) for name in ("narrow", "few", "swapped"))
+    dense = swapped | (kind == KINDS.index("dense"))
     torn = dense & (c["K"] * c["bits_a"] % SECTOR_BITS > 0)
     family = np.select([~dense, c["bytes"] > 0, torn], [0, 2, 3], 1)
     by = lambda what: np.array([x.get(f"{what}_of_{name}", 0) for name in FAMILIES])[family]
+    reaches = lambda what: np.where(narrow, x[f"{what}_narrow"], by(what))  # of the second-level cache
     common = c["beside"] * c["across"]  # blocks that fetch together
     cluster = np.maximum(c["cluster"], common)
     units = np.select([cluster <= 1, torn & (common == 2), torn & (common > 2), cluster == 2, cluster == 4],
@@ -149,30 +156,33 @@ def predict(c, x):
     product = np.maximum(product, np.where(dense, read, 0))
     decode = c["n"] * c["k"] / 8 * of("decode") / 128
     busy = np.cbrt(product ** 3 + decode ** 3)
+    pair = narrow & (c["groups"] < 2)  # a warpgroup of each of two blocks: one hides what the other one's turn takes beside products
+    behind = np.where(pair, (product + decode) * x["alone"], 0)
     there = np.minimum(c["m"], c["M"])  # rows of A; warps copy the others as zeros
-    fetched = {"a": np.where(kind == KINDS.index("warps"), c["m"], there) * c["k"] * c["bits_a"] / 8, "b": c["n"] * c["k"] * c["bits_b"] / 8}
-    fetch = (fetched["a"] + fetched["b"]) / by("fetch")
+    fetched = {"a": np.where((kind == KINDS.index("warps")) | few, c["m"], there) * c["k"] * c["bits_a"] / 8, "b": c["n"] * c["k"] * c["bits_b"] / 8}
+    fetch = (fetched["a"] + fetched["b"]) / reaches("fetch")
     once = fetched["a"] / np.where(swapped, c["beside"], c["across"]) + fetched["b"] / np.where(swapped, c["across"], c["beside"])
     lacking = np.where(np.where(swapped, c["beside"], c["across"]) > 1, np.ceil(c["M"] / c["m"]) * c["m"] - c["M"], 0)
-    fetch = np.maximum(fetch, np.where(torn, np.maximum(once * x["torn_own"] / by("fetch"), lacking * round(x["torn_absent"])), 0))
+    fetch = np.maximum(fetch, np.where(torn, np.maximum(once * x["torn_own"] / reaches("fetch"), lacking * round(x["torn_absent"])), 0))
     once = once * np.where(torn, x["torn_together"], 1)
     alone = np.where(dense, np.where(swapped, by("swapped"), by("tile")), of("tile")) * np.sqrt(area)
     teams = c["teams"] > 1
     tile = alone * np.where(c["rounds"] > 0, by("rounds") * np.where(teams, x["teams"], 1), 1) + \
         np.where(dense & (c["cluster"] > 1), by("meet"), 0) + np.where(c["cluster"] > 1, np.log2(c["cluster"]), 0) * by("cluster") * \
-        np.where(dense, 2 * np.sqrt(area), np.where(kind < KINDS.index("produced"), x["push"], 1))
+        np.select([dense, few, kind < KINDS.index("produced"), narrow],
+                  [2 * np.sqrt(area), x["push_few"] * 8 * np.sqrt(area), x["push"], x["push_narrow"] * area], 1)
     start = by("start") + c["dealt"] * np.sqrt(area) * by("deal") + c["shares"] * by("second") + \
         np.where(c["rounds"] > 0, alone * by("last"), 0)
     blocks, turns = c["blocks"] * c["S"], np.ceil(c["turns"] / c["S"])
     room = units * c["resident"]
     positions = np.ceil(c["M"] / c["m"]) * np.ceil(c["N"] / c["n"])
     memory = (c["M"] * c["K"] * c["bits_a"] + c["N"] * c["K"] * c["bits_b"] + c["M"] * c["N"] * c["bits_d"]) / 8 / by("memory")
-    waits = np.where(torn & (common > 1), x["torn_turn"], by("turn") + np.where(common > 1, x["beside"], 0)) + np.where(teams, x["team"], 0)
+    waits = np.where(torn & (common > 1), x["torn_turn"], by("turn") * ~pair + np.where(common > 1, x["beside"], 0)) + np.where(teams, x["team"], 0)
     across = [np.ceil(c["M"] / c["m"]), np.ceil(c["N"] / c["n"])]
     own = (there * c["k"] * c["bits_a"] / 8 / across[1] + fetched["b"] / across[0]) / by("cold")
     def round_of(n, turns, beside):
-        together = once * np.minimum(n, room) / by("cache")
-        turn = np.maximum(np.maximum(np.maximum(np.maximum(busy, fetch), own) * beside, together), by("latency") / c["slots"]) + waits
+        together = once * np.minimum(n, room) / reaches("cache")
+        turn = np.maximum(np.maximum(np.maximum(np.maximum(busy, fetch), own) * beside, together), np.maximum(by("latency") / c["slots"], behind)) + waits
         return turns * turn + tile
     def joined(tiles, memory):
         more, less = np.maximum(tiles, memory), np.minimum(tiles, memory)
@@ -243,7 +253,7 @@ class Fit:
         off, weights = np.log(times / self.column["us"]), self.weights
         own = np.add.reduceat(weights * off, self.starts) / np.add.reduceat(weights, self.starts)
         among = np.minimum((off - np.repeat(own, self.counts)) ** 2, 0.05)
-        return float(np.mean(drawn) + 0.15 * np.sum(weights * among) / np.sum(weights) + 0.02 * np.mean(np.minimum(own * own, 0.1)))
+        return float(np.mean(drawn) + 0.15 * np.sum(weights * among) / np.sum(weights) + 0.3 * np.mean(np.minimum(own * own, 0.1)))
 
     def score(self, logs):
         """Of the choices themselves, by which one point of the search is better than another."""

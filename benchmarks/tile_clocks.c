@@ -39,7 +39,8 @@ static int64_t clocks_of(const double number[NUMBERS]) {
   const double *call = number + FACTS; /* M, N, K, shares, blocks, turns */
   const int64_t m = (int64_t)call[0], n = (int64_t)call[1], k = (int64_t)call[2];
   const int64_t tiles = bits_ceil_div(m, facts.positions[0]) * bits_ceil_div(n, facts.positions[1]);
-  const bool torn = facts.kind >= TILE_DENSE && k * (int64_t)facts.bits[0] % SECTOR_BITS > 0;
+  const bool dense = facts.kind == TILE_DENSE || facts.kind == TILE_SWAPPED;
+  const bool torn = dense && k * (int64_t)facts.bits[0] % SECTOR_BITS > 0;
   facts.torn = torn;
   const pace_shape shape = {
       .torn = {torn, torn},

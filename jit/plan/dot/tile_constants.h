@@ -12,6 +12,10 @@
 #define TILE_MACS_DENSE 2113.41
 /* Products of a clock of 16-bit elements, swapped. */
 #define TILE_MACS_SWAPPED 2458
+/* Products of a clock of 16-bit elements, narrow. */
+#define TILE_MACS_NARROW 2300
+/* Products of a clock of 16-bit elements, few. */
+#define TILE_MACS_FEW 511.787
 /* Warps' instructions for 8 decoded weights, warps. */
 #define TILE_DECODE_WARPS 24.798
 /* Warps' instructions for 8 decoded weights, groups. */
@@ -22,12 +26,20 @@
 #define TILE_DECODE_DENSE 0
 /* Warps' instructions for 8 decoded weights, swapped. */
 #define TILE_DECODE_SWAPPED 0
+/* Warps' instructions for 8 decoded weights, narrow. */
+#define TILE_DECODE_NARROW 43.3494
+/* Warps' instructions for 8 decoded weights, few. */
+#define TILE_DECODE_FEW 14.9804
 /* Clocks of a tile of 128 x 128 beside its turns, warps. */
 #define TILE_TILE_WARPS 5618.54
 /* Clocks of a tile of 128 x 128 beside its turns, groups. */
 #define TILE_TILE_GROUPS 1894.42
 /* Clocks of a tile of 128 x 128 beside its turns, produced. */
 #define TILE_TILE_PRODUCED 3401.41
+/* Clocks of a tile of 128 x 128 beside its turns, narrow. */
+#define TILE_TILE_NARROW 3081.73
+/* Clocks of a tile of 128 x 128 beside its turns, few. */
+#define TILE_TILE_FEW 13164.7
 /* Bytes of a clock that shared memory gives to copies and to products' operands. */
 #define TILE_SHARED 156.736
 /* Clocks of a turn more where blocks of a cluster fetch together. */
@@ -36,8 +48,19 @@
 #define TILE_TEAM 7.32477
 /* Of a tile's clocks in rounds, where teams take tiles by turns. */
 #define TILE_TEAMS 1.70888e-08
+/* Of a turn's products and decoding, one behind the other, where a warpgroup has no other one
+ * beside it, narrow. */
+#define TILE_ALONE 0.984805
+/* Bytes of a clock that a multiprocessor fetches through the second-level cache, narrow. */
+#define TILE_FETCH_NARROW 100
+/* Bytes of a clock that all multiprocessors fetch through it together, narrow. */
+#define TILE_CACHE_NARROW 8781.71
 /* Of the clocks in which a cluster's blocks join sums, where they push them: warps and groups. */
 #define TILE_PUSH 0.82
+/* The same, few, 16 x 16. */
+#define TILE_PUSH_FEW 0.431637
+/* The same, narrow, 128 x 128. */
+#define TILE_PUSH_NARROW 2.76536
 /* How many times as long rows that begin inside sectors are fetched by a multiprocessor. */
 #define TILE_TORN_OWN 1.35993
 /* How many times as long they are fetched by all together. */

@@ -29,6 +29,8 @@ typedef enum tile_kind {
   TILE_PRODUCED, /* packed weights: warpgroups, which decode; other warps copy */
   TILE_DENSE,    /* warpgroups, whose operands are both in shared memory */
   TILE_SWAPPED,  /* the same, the instruction's rows are columns of D */
+  TILE_NARROW,   /* as TILE_PRODUCED, of 64 columns: each warpgroup multiplies all of them */
+  TILE_FEW,      /* as TILE_WARPS, of 8 rows */
   TILE_KINDS
 } tile_kind;
 
@@ -38,7 +40,7 @@ typedef struct tile_facts {
   int cluster;      /* blocks that share a tile along K, at least 1 */
   int resident;     /* blocks of a multiprocessor at once, at least 1 */
   int slots;        /* turns of a ring */
-  int groups;       /* warpgroups that multiply; of warps 0 */
+  int groups;       /* warpgroups that multiply; of warps 0; narrow: two share K */
   double bits[3];   /* of an element of A, of B with its scales, of D */
   bool bytes;       /* what is multiplied has 8 bits, else 16 */
   bool short_sums;  /* sums of a turn join those of all turns */

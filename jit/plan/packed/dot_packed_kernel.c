@@ -47,15 +47,16 @@ static bool add_bits(dot_draft *x, int dim, int from, int n) {
   return true;
 }
 
-/* Fewer warps along K, and columns, where there are not as many. */
+/* Fewer warps along K, and columns, where there are not as many: then those who multiply copy. */
 static void fit_shape(const dot_draft *x, packed_shape *s) {
+  const int asked = s->warps[PACKED_N];
   while (s->warps[PACKED_K] > 0 && !axis_bit(x, PACKED_K, s->k + s->warps[PACKED_K] - 1))
     s->warps[PACKED_K]--;
   while (s->k > PACKED_VECTOR_K && !axis_bit(x, PACKED_K, s->k - 1)) s->k--;
   while (s->n > WORD_N && !axis_bit(x, PACKED_N, s->n - 1)) s->n--;
   s->warps[PACKED_N] = bits_min(s->warps[PACKED_N], s->n - WORD_N);
   s->warpgroups &= s->warps[PACKED_N] >= GROUP_WARPS;
-  if (s->warps[PACKED_N] < GROUP_WARPS + 1) s->producers = 0;
+  if (s->warps[PACKED_N] < asked) s->producers = 0;
   s->cluster = bits_min(s->cluster, s->warps[PACKED_K]);
 }
 

@@ -94,6 +94,7 @@ llrt_status packed_plan_runs(packed *p, int operand, const plan_value *copied, p
                draft_base_align(&p->x.d, tensor) >= elements_of(PIECE_BITS, bits) &&
                kernel->launch.n_boxes < PLAN_MAX_BOXES &&
                lay_out(p, tensor, &runs, copied, buffer) &&
+               buffer->bytes % PLAN_LINE_BYTES == 0 && /* where a box may begin */
                plan_run_slot_of(kernel, tensor, copied, buffer, &slot);
   if (!found || slot.width - unit > MOST_POSITIONS || slot.rows > MOST_POSITIONS ||
       bits_count(slot.window) > MOST_WINDOW || slot.window >> WINDOW_BITS)

@@ -22,6 +22,10 @@
 /* Blocks of which four warps only copy and warpgroups multiply; one is resident. */
 #define PRODUCED .resident = 1, .producers = 4, .warpgroups = true
 
+/* The same with one warpgroup that multiplies: two blocks are resident, so that one decodes while
+ * the other one's products are under way. */
+#define PAIR .resident = 2, .producers = 4, .warpgroups = true
+
 static const packed_shape warp_shapes[] = {
     {.rows = 8, TILE(3, 5, 6, 0, 3), .slots = 4, .resident = 2},
     {.rows = 16, TILE(4, 6, 6, 1, 3), .slots = 4, .resident = 1},
@@ -74,7 +78,8 @@ static const packed_shape narrow_shapes[] = {
     {.rows = 64, TILE(6, 7, 7, 3, 1), .cluster = 1, .slots = 4, PRODUCED},
 };
 
-/* Tiles of 16 and 32 columns by warps, of 64 by warpgroups that copy, of 128 with producers. Narrow
+/* Tiles of 16 and 32 columns by warps, of 64 by warpgroups that copy, of 128 and 64 with producers;
+ * of 64 two warpgroups share K, or two blocks are beside each other. Narrow
  * ones spread few columns over more multiprocessors; each block reads all rows, so of more rows
  * wide ones are fewer bytes. */
 static const packed_shape tiles[] = {
@@ -131,6 +136,9 @@ static const packed_shape tiles[] = {
     {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 192, PRODUCED, .rounds = true},
     {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 224, PRODUCED, .rounds = true},
     {TILE(8, 7, 6, 3, 0), .slots = 4, .own = 240, PRODUCED, .rounds = true},
+    {TILE(7, 6, 6, 2, 1), .slots = 6, PRODUCED},
+    {TILE(6, 6, 7, 2, 2), .cluster = 2, .slots = 4, PAIR},
+    {TILE(8, 6, 6, 2, 0), .slots = 4, .own = 144, PAIR},
 };
 
 #define LIST(shapes) {shapes, (int)(sizeof shapes / sizeof *shapes)}

@@ -128,8 +128,32 @@ static bool is_other(const packed_shape *shape) {
   return shape->deal || shape->rounds || shape->own > 0;
 }
 
+#define LEAST_ROWS 8    /* of a tile */
+#define GROUP_WARPS 2   /* log2, of a warpgroup */
+#define MOST_RESIDENT 4 /* blocks of warps' tiles: registers have room for them */
+#define RESERVED 1024   /* bytes of shared memory that a block has beside its own */
+
 static tile_kind kind_of(const packed_shape *shape) {
-  return shape->producers ? TILE_PRODUCED : shape->warpgroups ? TILE_GROUPS : TILE_WARPS;
+  const bool few = 1 << shape->m == LEAST_ROWS, narrow = shape->warps[PACKED_N] == GROUP_WARPS;
+  if (!shape->warpgroups) return few ? TILE_FEW : TILE_WARPS;
+  return !shape->producers ? TILE_GROUPS : narrow ? TILE_NARROW : TILE_PRODUCED;
+}
+
+/* Warpgroups that multiply; of those that copy, too, those beside each other. */
+static int groups_of(const packed_shape *shape) {
+  const int sharing = shape->warps[PACKED_K] - shape->cluster;
+  if (!shape->warpgroups) return 0;
+  return 1 << (shape->warps[PACKED_N] - GROUP_WARPS +
+               (kind_of(shape) == TILE_NARROW ? sharing : 0));
+}
+
+/* Blocks that a multiprocessor has at once: shared memory says how many, and registers how many
+ * there may be of larger threads than warps' tiles have. */
+static int resident_of(const packed_shape *shape, const plan_kernel *kernel) {
+  const int room =
+      (kernel->target.facts.shared_bytes + RESERVED) / (kernel->launch.shared_bytes + RESERVED);
+  const int most = shape->warpgroups ? shape->resident : MOST_RESIDENT;
+  return bits_max(bits_min(most, room), 1);
 }
 
 /* Bits of memory for each element of B, with its part of a scale and a zero point. */
@@ -151,9 +175,9 @@ static void set_pace(const packed *p, plan_kernel *kernel) {
       .positions = {shape->own ? shape->own : 1 << shape->m, 1 << shape->n,
                     1 << (shape->k + shape->warps[PACKED_K] - shape->cluster)},
       .cluster = 1 << shape->cluster,
-      .resident = bits_max(shape->resident, 1),
+      .resident = resident_of(shape, kernel),
       .slots = shape->slots,
-      .groups = shape->warpgroups ? 1 << (shape->warps[PACKED_N] - 2) : 0,
+      .groups = groups_of(shape),
       .bits = {llrt_dtype_bits(tensors[p->operand[PACKED_ROWS].tensor].dtype), weight_bits(p),
                llrt_dtype_bits(tensors[p->job.tensor[LLRT_DOT_D]].dtype)},
       .bytes = p->bytes,
@@ -181,7 +205,6 @@ static void name_shape(const packed_shape *shape, int64_t columns, char what[PLA
 
 /* ---- by their paces ---- */
 
-#define LEAST_ROWS 8  /* of a tile */
 #define WASTED_ROWS 2 /* tiles have at most so many times as many rows as are promised */
 
 /* Of the tiles with a pace a shape takes the one that is done first. */

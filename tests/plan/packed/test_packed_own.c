@@ -202,16 +202,17 @@ Test(packed_own, slots) {
 }
 
 /* 32 rows of few columns are multiplied in clusters that share K. One row takes what eight rows do:
- * warps copy the rows that a tile lacks as zeros. */
+ * warps copy the rows that a tile lacks as zeros. More rows of few columns have tiles of 64. */
 Test(packed_own, few_rows) {
   static packed_trial t;
   static const struct {
     int64_t m, n, k;
     int columns, cluster;
-  } rows[] = {{32, 2880, 2880, 64, 2}, {32, 4096, 4096, 64, 2}, {32, 8192, 8192, 128, 2},
-              {1, 5120, 25600, 32, 2}, {8, 5120, 25600, 32, 2}, {1, 7168, 18432, 32, 1},
-              {8, 7168, 18432, 32, 1}, {1, 8192, 28672, 32, 1}, {8, 8192, 28672, 32, 1},
-              {1, 5120, 2880, 16, 1},  {8, 5120, 2880, 16, 1}};
+  } rows[] = {{32, 2880, 2880, 64, 2},  {32, 4096, 4096, 64, 2}, {32, 8192, 8192, 128, 2},
+              {1, 5120, 25600, 32, 2},  {8, 5120, 25600, 32, 2}, {1, 7168, 18432, 32, 1},
+              {8, 7168, 18432, 32, 1},  {1, 8192, 28672, 32, 1}, {8, 8192, 28672, 32, 1},
+              {1, 3072, 4096, 16, 2},   {8, 3072, 4096, 16, 2},  {64, 2880, 2880, 64, 4},
+              {256, 2880, 2880, 64, 1}, {4096, 576, 7168, 64, 1}};
   packed_trial_make(&t, &of_260_rows);
   packed_trial_describe(&t);
   make_plan(&t);
@@ -231,6 +232,31 @@ Test(packed_own, few_rows) {
     cr_expect_eq(tile->positions[1], rows[i].columns, "%zu", i);
     cr_expect_eq(tile->cluster, rows[i].cluster, "%zu", i);
   }
+  packed_trial_drop(&t);
+}
+
+/* Of tiles of 64 columns two warpgroups share K, or one multiplies and another block is beside it.
+ * So many blocks as are said to be at once have room in shared memory. */
+Test(packed_own, narrow) {
+  static packed_trial t;
+  int forms[3] = {0};
+  packed_trial_make(&t, &of_260_rows);
+  packed_trial_describe(&t);
+  make_plan(&t);
+  for (int v = 0; v < made.n_variants; v++) {
+    const plan_kernel *kernel = &made.variant[v];
+    const tile_facts *tile = &kernel->tile;
+    cr_expect_leq(tile->resident * (kernel->launch.shared_bytes + 1024), 228 << 10, "variant %d",
+                  v);
+    if (tile->kind != TILE_NARROW) continue;
+    cr_expect_eq(tile->positions[1], 64, "variant %d", v);
+    cr_expect_gt(kernel->producers, 0, "variant %d", v);
+    cr_assert(tile->groups == 1 || tile->groups == 2, "variant %d", v);
+    cr_expect_eq(tile->resident, 3 - tile->groups, "variant %d", v);
+    forms[tile->groups]++;
+  }
+  cr_expect_gt(forms[1], 0);
+  cr_expect_gt(forms[2], 0);
   packed_trial_drop(&t);
 }
 

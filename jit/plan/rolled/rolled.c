@@ -39,26 +39,6 @@ typedef struct finder {
   bool loads; /* turns may load weights */
 } finder;
 
-static bool list_has(const int *list, int n, int x) {
-  bool found = false;
-  for (int i = 0; i < n; i++) found |= list[i] == x;
-  return found;
-}
-
-static bool add(int *list, int *n, int most, int x) {
-  if (list_has(list, *n, x)) return true;
-  if (*n == most) return false;
-  list[(*n)++] = x;
-  return true;
-}
-
-static bool is_made(const finder *f, int value) {
-  bool made = false;
-  for (int i = 0; i < f->run->n_turn; i++)
-    made |= rolled_makes(&f->kernel->step[f->run->turn[i]], value);
-  return made;
-}
-
 /* What it takes to make a value again, of those that lie in words of two elements or more, that
  * were loaded, that are FEW or that steps before `since` made: instructions an element; more than
  * MOST_AGAIN: it is not done. */
@@ -84,20 +64,20 @@ static int cost_again(const finder *f, int value, int before, int since) {
 static bool provide(finder *f, int value, int before) {
   const plan_kernel *kernel = f->kernel;
   rolled_run *run = f->run;
-  if (is_made(f, value) || list_has(run->in, run->n_in, value)) return true;
+  if (rolled_is_made(kernel, run, value) || rolled_list_has(run->in, run->n_in, value)) return true;
   int at = rolled_maker(kernel, value, before);
   const plan_step *step = at < 0 ? NULL : &kernel->step[at];
   if (f->loads && step && rolled_loads_weights(kernel, at) &&
       rolled_keeps_together(kernel, run, step))
-    return add(run->late, &run->n_late, ROLLED_MOST_VALUES, at);
+    return rolled_list_add(run->late, &run->n_late, ROLLED_MOST_VALUES, at);
   bool again = step && step->kind != PLAN_FOLD && rolled_may_turn(kernel, step) &&
                kernel->value[value].word == 0 && cost_again(f, value, before, 0) <= MOST_AGAIN;
-  if (!again) return add(run->in, &run->n_in, ROLLED_MOST_VALUES, value);
+  if (!again) return rolled_list_add(run->in, &run->n_in, ROLLED_MOST_VALUES, value);
   rolled_operands o = rolled_operands_of(step);
   for (int i = 0; i < o.n; i++)
     if (rolled_standing(kernel, f->run, o.value[i]) == ROLLED_WHOLE && !provide(f, o.value[i], at))
       return false;
-  return add(run->turn, &run->n_turn, ROLLED_MOST_STEPS, at);
+  return rolled_list_add(run->turn, &run->n_turn, ROLLED_MOST_STEPS, at);
 }
 
 /* Puts a step of [first, end) where it belongs. */
@@ -125,9 +105,9 @@ static bool place_step(finder *f, int at) {
       !rolled_joins_turns_last(kernel, run, step))
     return false;
   if (!whole && made == ROLLED_SINGLE)
-    return add(run->before, &run->n_before, ROLLED_MOST_STEPS, at);
+    return rolled_list_add(run->before, &run->n_before, ROLLED_MOST_STEPS, at);
   return rolled_keeps_together(kernel, run, step) &&
-         add(run->turn, &run->n_turn, ROLLED_MOST_STEPS, at);
+         rolled_list_add(run->turn, &run->n_turn, ROLLED_MOST_STEPS, at);
 }
 
 /* Bits of memory that a row's element takes: what is loaded before anything is joined, and what is
@@ -302,7 +282,7 @@ static bool is_used_behind(const plan_kernel *kernel, const rolled *r, const rol
                            int value) {
   bool taken = false;
   for (int i = 0; i < r->n_runs; i++)
-    if (r->run[i].first >= run->end) taken |= list_has(r->run[i].in, r->run[i].n_in, value);
+    if (r->run[i].first >= run->end) taken |= rolled_list_has(r->run[i].in, r->run[i].n_in, value);
   return taken || rolled_wants_whole(kernel, r, run, value);
 }
 
@@ -313,12 +293,12 @@ static bool keep(finder *f, int value) {
   int at = rolled_maker(kernel, value, run->end);
   if (at < run->first || rolled_standing(kernel, run, value) == ROLLED_SINGLE) return true;
   bool few = kernel->value[value].word > 0 || rolled_words(kernel, value) <= MOST_OUT;
-  if (few) return add(run->out, &run->n_out, ROLLED_MOST_VALUES, value);
+  if (few) return rolled_list_add(run->out, &run->n_out, ROLLED_MOST_VALUES, value);
   if (cost_again(f, value, run->end, run->first) > MOST_AGAIN) return false;
   rolled_operands o = rolled_operands_of(&kernel->step[at]);
   for (int i = 0; i < o.n; i++)
     if (!keep(f, o.value[i])) return false;
-  return add(run->behind, &run->n_behind, ROLLED_MOST_STEPS, at);
+  return rolled_list_add(run->behind, &run->n_behind, ROLLED_MOST_STEPS, at);
 }
 
 /* Finds what the run leaves. False: what would be moved from turn to turn, or made again, is too

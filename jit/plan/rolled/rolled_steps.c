@@ -15,6 +15,27 @@
 /* Threads of a multiprocessor at least, where nothing is known of them. */
 #define UNIT_THREADS 1024
 
+/* ---- a run's lists ---- */
+
+bool rolled_list_has(const int *list, int n, int x) {
+  bool found = false;
+  for (int i = 0; i < n; i++) found |= list[i] == x;
+  return found;
+}
+
+bool rolled_list_add(int *list, int *n, int most, int x) {
+  if (rolled_list_has(list, *n, x)) return true;
+  if (*n == most) return false;
+  list[(*n)++] = x;
+  return true;
+}
+
+bool rolled_is_made(const plan_kernel *kernel, const rolled_run *run, int value) {
+  bool made = false;
+  for (int i = 0; i < run->n_turn; i++) made |= rolled_makes(&kernel->step[run->turn[i]], value);
+  return made;
+}
+
 /* ---- values ---- */
 
 /* The highest `bits` register columns of a value, as bits of the kernel's tile; false: it has not

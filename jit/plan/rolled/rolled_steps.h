@@ -4,6 +4,15 @@
 
 #include "jit/plan/rolled/rolled.h"
 
+/* ---- a run's lists ---- */
+
+bool rolled_list_has(const int *list, int n, int x);
+/* Puts x behind a list of *n, which may have `most`, if it is not in it; false: there is no room.
+ */
+bool rolled_list_add(int *list, int *n, int most, int x);
+/* Whether a step of the run's turns makes the value. */
+bool rolled_is_made(const plan_kernel *kernel, const rolled_run *run, int value);
+
 /* ---- values ---- */
 
 /* The highest `bits` register columns of a value, as bits of the kernel's tile; false: it has not

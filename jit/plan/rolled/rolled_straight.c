@@ -19,23 +19,9 @@
 
 typedef struct finder {
   const plan_kernel *kernel;
-  rolled *found;
   rolled_run *run;
   int rows; /* steps before this one load rows */
 } finder;
-
-static bool has(const int *list, int n, int x) {
-  bool found = false;
-  for (int i = 0; i < n; i++) found |= list[i] == x;
-  return found;
-}
-
-static bool add(int *list, int *n, int most, int x) {
-  if (has(list, *n, x)) return true;
-  if (*n == most) return false;
-  list[(*n)++] = x;
-  return true;
-}
 
 /* Barriers, stores and what is asked for have no value. */
 static bool makes_nothing(const plan_step *step) {
@@ -48,13 +34,6 @@ static int maker_of(const plan_kernel *kernel, int value, int before) {
   int at = rolled_maker(kernel, value, before);
   while (at >= 0 && makes_nothing(&kernel->step[at])) at = rolled_maker(kernel, value, at);
   return at;
-}
-
-static bool is_made(const finder *f, int value) {
-  bool made = false;
-  for (int i = 0; i < f->run->n_turn; i++)
-    made |= rolled_makes(&f->kernel->step[f->run->turn[i]], value);
-  return made;
 }
 
 /* Instructions an element that make the value again of rows as they were loaded. */
@@ -79,16 +58,16 @@ static bool provide(finder *f, int value, int before) {
   const plan_kernel *kernel = f->kernel;
   rolled_run *run = f->run;
   int at = maker_of(kernel, value, before);
-  if (is_made(f, value) || has(run->in, run->n_in, value)) return true;
+  if (rolled_is_made(kernel, run, value) || rolled_list_has(run->in, run->n_in, value)) return true;
   if (at < f->rows || cost_again(f, value, before) > MOST_AGAIN)
     return at >= 0 && kernel->step[at].kind != PLAN_FOLD &&
            (at < f->rows || kernel->step[at].kind != PLAN_LOAD) &&
-           add(run->in, &run->n_in, ROLLED_MOST_VALUES, value);
+           rolled_list_add(run->in, &run->n_in, ROLLED_MOST_VALUES, value);
   rolled_operands o = rolled_operands_of(&kernel->step[at]);
   for (int i = 0; i < o.n; i++)
     if (rolled_standing(kernel, run, o.value[i]) == ROLLED_WHOLE && !provide(f, o.value[i], at))
       return false;
-  return add(run->turn, &run->n_turn, ROLLED_MOST_STEPS, at);
+  return rolled_list_add(run->turn, &run->n_turn, ROLLED_MOST_STEPS, at);
 }
 
 /* Whether the step takes halves out of words by instructions that do not tell one run from another
@@ -117,9 +96,10 @@ static bool place_step(finder *f, int at) {
       (whole && s == ROLLED_SINGLE && !joins) ||
       (joins && !rolled_joins_turns_last(kernel, run, step)))
     return false;
-  if (!whole && s == ROLLED_SINGLE) return add(run->before, &run->n_before, ROLLED_MOST_STEPS, at);
+  if (!whole && s == ROLLED_SINGLE)
+    return rolled_list_add(run->before, &run->n_before, ROLLED_MOST_STEPS, at);
   return rolled_keeps_together(kernel, run, step) &&
-         add(run->turn, &run->n_turn, ROLLED_MOST_STEPS, at);
+         rolled_list_add(run->turn, &run->n_turn, ROLLED_MOST_STEPS, at);
 }
 
 static bool may_turn(const finder *f, int at) {
@@ -144,7 +124,8 @@ static bool find_outs(const plan_kernel *kernel, rolled *r, int rows) {
       int value = r->run[i].in[k], at = maker_of(kernel, value, r->run[i].first), from = 0;
       if (at < rows) continue;
       while (from < i && !(r->run[from].first <= at && at < r->run[from].end)) from++;
-      if (from == i || !add(r->run[from].out, &r->run[from].n_out, ROLLED_MOST_VALUES, value))
+      if (from == i ||
+          !rolled_list_add(r->run[from].out, &r->run[from].n_out, ROLLED_MOST_VALUES, value))
         return false;
     }
   return true;
@@ -189,7 +170,7 @@ static int weight_of(const plan_kernel *kernel, const rolled *r) {
 }
 
 bool rolled_find_straight(const plan_kernel *kernel, rolled *r) {
-  finder f = {.kernel = kernel, .found = r};
+  finder f = {.kernel = kernel};
   uint64_t column[ROLLED_MOST_BITS];
   r->n_runs = 0;
   while (f.rows < kernel->n_steps && kernel->step[f.rows].kind == PLAN_LOAD &&
@@ -228,14 +209,14 @@ static int words_behind(const plan_kernel *kernel, const rolled *found, int behi
   for (int i = behind + 1; i < found->n_runs; i++)
     for (int k = 0; k < found->run[i].n_in; k++) {
       int value = found->run[i].in[k], at = maker_of(kernel, value, found->run[i].first);
-      if (at >= last->end || has(counted, n, value)) continue;
+      if (at >= last->end || rolled_list_has(counted, n, value)) continue;
       counted[n++] = value;
       words += ((1 << last->bits) - places->turns[value]) * part_of(kernel, last, value);
     }
   for (int i = 0; i <= behind; i++)
     for (int k = 0; k < found->run[i].n_out; k++) {
       int value = found->run[i].out[k], part = part_of(kernel, last, value);
-      while (has(counted, n, value) && words > MOST_WORDS &&
+      while (rolled_list_has(counted, n, value) && words > MOST_WORDS &&
              places->turns[value] < 1 << last->bits) {
         places->turns[value]++;
         words -= part;

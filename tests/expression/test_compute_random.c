@@ -58,6 +58,7 @@ static const struct {
     {"cuda-emu:sm_90a", 39300017}, /* words behind a loop that waited in shared memory */
     {"host", 45000636},            /* an axis of outputs alone, which one of them pads */
     {"cuda-emu:sm_90a", 53000018}, /* turns that load weights alone, of several rows */
+    {"cuda-emu:sm_90a", 46005542}, /* turns that load weights alone, joined with positions */
     /* the reference: */
     {"cuda-emu:sm_80", 500222},  /* abs(-0) */
     {"cuda-emu:sm_90a", 314715}, /* and its reciprocal */

@@ -156,7 +156,7 @@ static void end_by_warps(walker *w) {
     if (moves.tensors & ~bound->tensors) continue;
     inside = emit_and(e, inside, emit_is_bounded(e, &spread, bound, 0));
   }
-  w->whole = is_whole(e, &spread);
+  if (moves.tells_whole) w->whole = is_whole(e, &spread);
   e->grid = w->grid;
   memcpy(e->upper, w->upper, sizeof w->upper);
   if (!inside || !moves.may_leave) return;

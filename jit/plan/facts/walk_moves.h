@@ -9,6 +9,7 @@
  * of others, leave out by the same bounds: those that keep all tensors that any of them moves. */
 typedef struct plan_moves {
   int value;        /* of the whole tile, if the walk moves such; -1: it moves nothing */
+  bool tells_whole; /* value varies along all that bounds are about: where it is inside, all is */
   uint32_t tensors; /* bit t: the walk, or one that shares rings with it, moves tensor t */
   bool may_leave;   /* all of those are by_warps */
 } plan_moves;

@@ -162,3 +162,26 @@ Test(compute_beside, other_operations) {
     end(&b, devices[i]);
   }
 }
+
+/* Rows of no elements begin where those of others do, also where a call is made again in other
+ * memory. */
+Test(compute_beside, rows_without_elements) {
+  static const struct {
+    const char *text;
+    int64_t extent[3];
+  } rows[] = {{"(x[t n], z[t m]) -> (y[t n], r[t m]) { y = x + 1; r = z + 1 }", {3, 0, 19}},
+              {"(x[t n], z[t m]) -> (y[t n], r[t m]) { y = x + 1; r = z + 1 }", {3, 19, 0}},
+              {"(x[t n], z[t m]) -> (y[t n], r[t m]) { y = cumsum(x, n); r = z }", {3, 20, 0}},
+              {"(x[t n], z[t m]) -> (y[t n], r[t]) { y = x + 1; r = min(z, m) }", {3, 0, 20}}};
+  for (size_t d = 0; d < N_DEVICES; d++)
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+      for (int again = 0; again < 2; again++) {
+        trial t = {.text = rows[i].text,
+                   .beside = true,
+                   .way = again ? TRIAL_AGAIN : TRIAL_AT_ONCE,
+                   .device = trial_device(devices[d])};
+        memcpy(t.extent, rows[i].extent, sizeof rows[i].extent);
+        const char *wrong = trial_run(&t);
+        cr_expect_null(wrong, "%zu, %s on %s: %s", i, t.text, devices[d], wrong);
+      }
+}

@@ -143,17 +143,20 @@ typedef struct elsewhere {
   void *memory[MOST_ARGS];
 } elsewhere;
 
-/* As far off a multiple of 64 bytes as before; what is in place stays so. */
+/* As far off a multiple of 64 bytes as before; what is in place stays so. A tensor without elements
+ * has no place: another one may begin where it does. */
 static llrt_status move(elsewhere *e, const llrt_arg *args, int i) {
   llrt_tensor *tensor = &e->tensor[i];
   size_t bytes, off = (uintptr_t)args[i].tensor->data % 64;
   *tensor = *args[i].tensor;
   e->arg[i].tensor = tensor;
-  for (int k = 0; k < i; k++)
-    if (args[k].tensor && args[k].tensor->data == args[i].tensor->data) {
-      tensor->data = e->tensor[k].data;
-      return LLRT_OK;
-    }
+  for (int k = 0; k < i; k++) {
+    if (!args[k].tensor || args[k].tensor->data != args[i].tensor->data) continue;
+    LLRT_TRY(llrt_tensor_bytes(args[k].tensor, &bytes));
+    if (bytes == 0) continue;
+    tensor->data = e->tensor[k].data;
+    return LLRT_OK;
+  }
   LLRT_TRY(llrt_tensor_bytes(tensor, &bytes));
   LLRT_TRY(llrt_memory_allocate(e->device, bytes + 128, &e->memory[i]));
   LLRT_TRY(llrt_memory_set(e->device, e->memory[i], 1, bytes + 128, NULL));

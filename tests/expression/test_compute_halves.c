@@ -11,6 +11,7 @@ static const char *const devices[] = {"host", "cuda-emu:sm_90a", "hip-emu:gfx942
 enum { DEVICES = sizeof devices / sizeof *devices };
 
 #define AT(positions, axis, policy) {positions, axis, 0, LLRT_RANGE_##policy}
+#define WALKED "storage(rank=3, digits=[dim0:rest, dim2:rest, dim1:rest])"
 #define COPY "(x[t n]) -> (y[t n]) { y = x }"
 
 static const struct {
@@ -54,6 +55,13 @@ static const struct {
     {"(x[t n]) -> (y[t n], z[t n]: f32) { z = cumsum(x, n); y = z }",
      {1, 3001},
      {{LLRT_I4, NULL, {0}, false}, {LLRT_I4, NULL, {0}, false}, {0}}},
+    /* walked along an axis that no tile has, where one of two kernels stores nothing on its way */
+    {"(x[t h n]) -> (y[t h n]: f32, r[t h]) { y = mean(x, n); r = max(x, n) }",
+     {4, 3, 30},
+     {{LLRT_F32, WALKED, {0}, false}, {LLRT_F32, WALKED, {0}, false}, {LLRT_U4, NULL, {0}, false}}},
+    {"(x[t h n]) -> (y[t h n]: f32, r[t h]) { y = mean(x, n); r = min(n, axis=n) }",
+     {4, 3, 0},
+     {{LLRT_F32, WALKED, {0}, false}, {LLRT_F32, WALKED, {0}, false}, {LLRT_U4, NULL, {0}, false}}},
     /* rows that an index chooses, of whole bytes and of halves */
     {COPY, {9, 64}, {{LLRT_E2M1, NULL, AT(20, 0, ZERO), false}, {LLRT_BF16, NULL, {0}, false}}},
     {COPY, {9, 33}, {{LLRT_E2M1, NULL, AT(20, 0, CLAMP), false}, {LLRT_BF16, NULL, {0}, false}}},

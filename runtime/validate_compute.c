@@ -151,6 +151,12 @@ llrt_status llrt_validate_compute_memory(const op_description *desc, const stora
   return LLRT_OK;
 }
 
+/* Whether both begin at one place; what has no elements has none. */
+static bool is_in_place(const op_call *call, int o, int t) {
+  return call->tensor[o].data == call->tensor[t].data && call->binding[o].span > 0 &&
+         call->binding[t].span > 0;
+}
+
 llrt_status llrt_validate_compute_halves(const op_description *desc, int kernels,
                                          const op_call *call) {
   program_parts parts;
@@ -159,7 +165,7 @@ llrt_status llrt_validate_compute_halves(const op_description *desc, int kernels
   if (kernels <= bits_max(parts.n, 1)) return LLRT_OK;
   for (int o = 0; o < call->n; o++)
     for (int t = 0; t < call->n && desc->program.tensor[o].output && call->bits[o] < 8; t++)
-      if (!desc->program.tensor[t].output && call->tensor[t].data == call->tensor[o].data)
+      if (!desc->program.tensor[t].output && is_in_place(call, o, t))
         return llrt_error(LLRT_UNSUPPORTED,
                           "the %s is in place of the %s, and no thread has whole bytes of its "
                           "4-bit elements: it is written by two kernels",

@@ -118,6 +118,11 @@ Test(halves, in_place) {
     const char *wrong = trial_run(&t);
     cr_expect(wrong && trial_refused() && strstr(wrong, "is in place of"), "on %s: %s", devices[d],
               wrong);
+    t.text = "(x[t n]) -> (y[t n], z[t]: f32) { y = x - sum(x, n); z = max(x, n) }";
+    t.extent[1] = 0; /* no elements are overwritten */
+    wrong = trial_run(&t);
+    cr_expect_null(wrong, "on %s: %s", devices[d], wrong);
+    t.extent[1] = 7;
     t.text = "(x[t n]) -> (y[t n], z[t n]) { y = x - max(x, n); z = x + sum(x, n) }";
     t.tensor[0].type = t.tensor[1].type = LLRT_F32;
     t.tensor[2].type = LLRT_I4;

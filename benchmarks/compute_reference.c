@@ -135,11 +135,19 @@ static void point_of_element(const reference *r, int t, int64_t place, int64_t *
   if (tensor->leading) at[EXPR_LEADING] = place;
 }
 
+/* The nearest f32. GCC 12 at -O3 forgets the float between two conversions of a pair. */
+static double nearest_single(double x) {
+  volatile float single = (float)x;
+  return (double)single;
+}
+
 range reference_element(const reference *r, int t, int64_t at) {
   const expr_tensor *tensor = &r->expr->tensor[t];
   int64_t point[AXES];
   point_of_element(r, t, at, point);
-  return r->value[tensor->node][place_of(r, r->expr->node[tensor->node].axes, point)];
+  range x = r->value[tensor->node][place_of(r, r->expr->node[tensor->node].axes, point)];
+  bool literal = r->computes[tensor->node] == LITERAL_REAL && r->type[t] != LLRT_F64;
+  return literal ? range_exactly(nearest_single(x.low)) : x;
 }
 
 /* ---- nodes ---- */
@@ -152,12 +160,6 @@ static range leaf(const reference *r, const expr_node *node, const int64_t *at) 
   case EXPR_POSITION: return range_exactly((double)at[node->slot]);
   default: return range_exactly(node->number);
   }
-}
-
-/* The nearest f32. GCC 12 at -O3 forgets the float between two conversions of a pair. */
-static double nearest_single(double x) {
-  volatile float single = (float)x;
-  return (double)single;
 }
 
 /* An argument in the type of the node that uses it. */
@@ -259,8 +261,8 @@ static range bits_of(int op, range a, range b, int type) {
 static range same_bits(range x, int from, llrt_dtype to) {
   float single = (float)x.low;
   int32_t code;
-  if (!is_exact(x) || range_around_zero(x) || from >= DOUBLE || from == WIDE_WHOLE)
-    return range_anything();
+  bool wide = from >= DOUBLE || from == WIDE_WHOLE || to == LLRT_F64 || to == LLRT_I64;
+  if (!is_exact(x) || range_around_zero(x) || wide) return range_anything();
   if (to == LLRT_I32) {
     memcpy(&code, &single, sizeof code);
     return range_exactly(code);
@@ -286,9 +288,10 @@ static range inner(const reference *r, const expr_node *node, const int64_t *at,
     return r->value[node->arg[0]][place_of(r, r->expr->node[node->arg[0]].axes, moved)];
   }
   if (node->op == EXPR_CAST) {
-    range x = r->value[node->arg[0]][place_of(r, r->expr->node[node->arg[0]].axes, at)];
+    bool literal = r->computes[node->arg[0]] == LITERAL_REAL && node->type != LLRT_F64;
+    int from = literal || node->type == LLRT_E8M0 ? SINGLE : r->computes[node->arg[0]];
+    range x = argument(r, node, 0, at, from);
     if (node->type == LLRT_BOOL) return range_of_truth(range_truth(x));
-    if (node->type == LLRT_E8M0) x = argument(r, node, 0, at, SINGLE);
     return range_cast((llrt_dtype)node->type, x, node->rounding);
   }
   if (node->op == EXPR_BITCAST)

@@ -205,7 +205,7 @@ static llrt_status make_node(program_maker *m, int source, const moved *outer, i
 /* The value as the type that its store casts from: bits of 64-bit integers go as they are. */
 static llrt_status store_type(program_maker *m, int source, llrt_dtype to, int *value) {
   llrt_dtype computes = program_compute_type(to);
-  LLRT_TRY(program_settle(m, source, program_own_type(m, *value), value));
+  LLRT_TRY(program_settle(m, source, program_literal_type(m, *value, to), value));
   llrt_dtype type = (llrt_dtype)m->out->node[*value].type;
   if (!computes)
     return program_refuse(m, source, LLRT_UNSUPPORTED,

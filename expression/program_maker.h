@@ -60,6 +60,9 @@ llrt_dtype program_type_before(llrt_dtype to);
  * narrow.
  */
 llrt_dtype program_own_type(const program_maker *m, int number);
+/* What a value is before it is cast to `to` or stored as one: a literal that becomes an f64 is one
+ * from the beginning. */
+llrt_dtype program_literal_type(const program_maker *m, int number, llrt_dtype to);
 
 /* A cast such as bf16(x): the nearest element of that type, as a number of the type that it
  * computes in. */

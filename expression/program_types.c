@@ -117,6 +117,11 @@ llrt_dtype program_own_type(const program_maker *m, int number) {
   return integer == (int32_t)integer ? LLRT_I32 : LLRT_I64;
 }
 
+llrt_dtype program_literal_type(const program_maker *m, int number, llrt_dtype to) {
+  bool real = m->out->node[number].type == WEAK_REAL;
+  return real && to == LLRT_F64 ? LLRT_F64 : program_own_type(m, number);
+}
+
 /* ---- types ---- */
 
 static int rank_of(int type) {
@@ -174,7 +179,10 @@ llrt_status program_cast_node(program_maker *m, int source, int value, program_n
                               int *number) {
   const expr_node *from = &m->expr->node[source];
   llrt_dtype to = (llrt_dtype)from->type, computes = program_compute_type(to);
-  LLRT_TRY(program_settle(m, source, program_own_type(m, value), &value));
+  LLRT_TRY(program_settle(m, source,
+                          from->op == EXPR_CAST ? program_literal_type(m, value, to)
+                                                : program_own_type(m, value),
+                          &value));
   node->from = m->out->node[value].type;
   if (from->op == EXPR_BITCAST) {
     bool same =

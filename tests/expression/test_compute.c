@@ -175,6 +175,15 @@ static const struct {
     {"(x[t n], w[1 n]) -> (y[t 1 n]) { y = x * w }", {4, 12}, {{0}}, 0, 0},
     {"(x[t n]) -> (y[t n]: bool, z[t]: bool) { y = x > 0; z = all(y, n) }", {4, 12}, {{0}}, 0, 0},
     {"(x[t n]) -> (y[t n]: f64) { y = f64(x) / 3 }", {4, 12}, {{0}}, 0, 0},
+    /* literals that are cast, or stored */
+    {"(x[t n]) -> (y[t n]: f64, z[t n], v[t n]: f64, w[t n]: bf16, u[t n]: i32) {\n"
+     "y = f64(x) * f64(-1e-45) + f64(1e300)\n"
+     "z = f32(f64(1e-45) * f64(e8m0(x * 1e38))); v = 0.1; w = 1.00390625001\n"
+     "u = i32(16777217.0) + bool(1e-50) + i32(bf16(1.00390625001) * 256) }",
+     {4, 12},
+     {{0}},
+     0,
+     0},
     {"(x[t n]) -> (y[t n]) { y = sqrt(x * x + 1) }",
      {4, 12},
      {{LLRT_F64, NULL, {0}, false}, {LLRT_F64, NULL, {0}, false}},

@@ -180,12 +180,20 @@ static bool is_present(const interpreter *in, const plan_step *step) {
   return true;
 }
 
+/* Whether every axis that has a count in device memory has a position. */
+static bool has_elements(const interpreter *in) {
+  bool all = true;
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
+    all &= !in->kernel->extent[axis].used || plan_device_limit(in->kernel, axis, in->args) > 0;
+  return all;
+}
+
 /* Every value is counted at the element whose other coordinates are 0. */
 static llrt_status run_report(interpreter *in, const plan_step *step) {
   const plan_kernel *kernel = in->kernel;
   const plan_index *index = &kernel->index[step->index];
   int32_t *counter = (int32_t *)(uintptr_t)plan_number_value(&index->report, in->args, 0);
-  for (int64_t at = 0; at < interpreter_size(kernel, step->in); at++) {
+  for (int64_t at = 0; at < interpreter_size(kernel, step->in) && has_elements(in); at++) {
     int64_t position[PLAN_MAX_DIGITS], value;
     if (at != interpreter_first_place(in, step->in, at)) continue;
     if (!interpreter_position(in, step, interpreter_tile(in, step->in, at), position)) continue;

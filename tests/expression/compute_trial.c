@@ -510,12 +510,18 @@ static const char *check_read_alone(const trial *t, const side *s) {
   return !got ? llrt_last_error() : same ? NULL : "an input changed";
 }
 
+/* Whether the tensor has an element that a run moves. */
+static bool has_elements(const trial *t, const reference *r, const side *s, int tensor) {
+  return reference_count(r, tensor) > 0 && (s[tensor].counted < 0 || t->count > 0);
+}
+
 /* Whether an output that has elements is made of the tensor's. */
-static bool is_used(const reference *r, int tensor) {
+static bool is_used(const trial *t, const reference *r, const side *s, int tensor) {
   const llrt_expr *expr = r->expr;
-  bool live[LLRT_EXPR_MAX_NODES] = {false}, used = expr->tensor[tensor].output;
+  bool live[LLRT_EXPR_MAX_NODES] = {false};
+  bool used = expr->tensor[tensor].output && has_elements(t, r, s, tensor);
   for (int i = expr->n_inputs; i < expr->n_tensors; i++)
-    live[expr->tensor[i].node] |= reference_count(r, i) > 0;
+    live[expr->tensor[i].node] |= has_elements(t, r, s, i);
   for (int i = expr->n_nodes - 1; i >= 0; i--) {
     const expr_node *node = &expr->node[i];
     for (int k = 0; k < node->n_args; k++) live[node->arg[k]] |= live[i];
@@ -525,15 +531,15 @@ static bool is_used(const reference *r, int tensor) {
 }
 
 /* Whether the counter has grown by one for each value out of range that an element has. */
-static const char *check_report(const trial *t, const reference *r, int tensor, const side *s) {
+static const char *check_report(const trial *t, const reference *r, int tensor, const side *sides) {
+  const side *s = &sides[tensor];
   int64_t n = 1, wrong = 0, got = 0, shape[LLRT_MAX_RANK], coords[LLRT_MAX_RANK];
-  if (!is_used(r, tensor) || !s->tensor.n_indices || s->index.out_of_range != LLRT_RANGE_REPORT)
-    return NULL;
+  if (!s->tensor.n_indices || s->index.out_of_range != LLRT_RANGE_REPORT) return NULL;
   for (int a = 0; a < s->tensor.rank; a++) {
     shape[a] = s->index.axes >> a & 1 ? s->tensor.shape[a] : 1;
     n *= shape[a];
   }
-  for (int64_t i = 0; i < n && s->count > 0; i++) {
+  for (int64_t i = 0; i < n && s->count > 0 && is_used(t, r, sides, tensor); i++) {
     int64_t at = 0;
     split(s->tensor.rank, shape, i, coords);
     for (int a = 0; a < s->tensor.rank; a++) at += coords[a] * s->index.strides[a];
@@ -631,7 +637,7 @@ static const char *run_bound(const trial *t, reference *r, side *sides) {
       wrong = llrt_last_error();
     else wrong = compare(t, r, i, &sides[i]);
   }
-  for (int i = 0; i < expr->n_tensors && !wrong; i++) wrong = check_report(t, r, i, &sides[i]);
+  for (int i = 0; i < expr->n_tensors && !wrong; i++) wrong = check_report(t, r, i, sides);
   for (int i = 0; i < expr->n_inputs && !wrong; i++)
     if (t->in_place != i + 1 && !(beside.rows > 0 && beside.has[i]))
       wrong = check_read_alone(t, &sides[i]);

@@ -362,6 +362,17 @@ static void report_element(emitter *e, const plan_index *index, const plan_value
   emit_close_guard(e, counted);
 }
 
+/* i1: whether every axis that has a count in device memory has a position: else there are no
+ * elements, also of tensors without the axis. NULL: always. */
+static LLVMValueRef has_elements(emitter *e) {
+  LLVMValueRef all = NULL;
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
+    if (e->extent[axis])
+      all = emit_and(e, all,
+                     LLVMBuildICmp(e->builder, LLVMIntSGT, e->extent[axis], emit_i64(e, 0), ""));
+  return all;
+}
+
 /* Whether lane l of the host is the first of those that hold its element. */
 static bool is_first_lane(const plan_value *value, uint64_t l) {
   for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
@@ -374,7 +385,8 @@ void emit_report_step(emitter *e, const plan_step *step) {
   const plan_value *value = &e->kernel->value[step->in];
   uint64_t lanes = emit_is_host(e) ? 1ull << plan_value_bits(value, PLAN_LANE)
                                    : 1; /* of a GPU each is a thread */
-  LLVMBasicBlockRef next = emit_open_guard(e, emit_is_first_copy(e, value));
+  LLVMBasicBlockRef next =
+      emit_open_guard(e, emit_and(e, has_elements(e), emit_is_first_copy(e, value)));
   for (uint64_t r = 0; r < 1ull << plan_value_bits(value, PLAN_REGISTER); r++)
     for (uint64_t l = 0; l < lanes; l++)
       if (is_first_lane(value, l))

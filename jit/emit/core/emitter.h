@@ -257,6 +257,7 @@ struct emitter {
   emit_words *value;            /* as many as the kernel has values, and so many are `prepared` */
   struct emit_rolling *rolling; /* steps that are made by turns (emit_rolled.c); NULL: none */
   const struct rolled_run *straight; /* turns that follow each other (emit_rolled.c); NULL: none */
+  int together; /* loads without a branch since the last one with one (guarded_load) */
   int taking; /* > 0: elements of bf16 are taken out of words once more, in a way of this number */
   const plan_step *lazy[PLAN_MAX_VALUES]; /* by value: the step that makes its words when they are
                                              asked for; NULL: they are there */

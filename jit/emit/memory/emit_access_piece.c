@@ -6,7 +6,10 @@
 #include "jit/plan/facts/access.h"
 #include "layout/f2.h"
 
-enum { NOTHING_BYTES = 64 }; /* no host's access is wider */
+enum {
+  NOTHING_BYTES = 64,  /* no host's access is wider */
+  LOADS_TOGETHER = 128 /* in a stretch of code without branches */
+};
 
 /* ---- alignment ---- */
 
@@ -122,8 +125,9 @@ static LLVMValueRef nothing(emitter *e) {
   return known;
 }
 
-/* A load without a branch: of thousands of them, as an expression's tile may have, LLVM's code
- * generator makes code in a time that grows with their square. */
+/* A load without a branch. Of thousands of branches, as an expression's tile may have, LLVM's code
+ * generator makes code in a time that grows with their square, and of thousands of loads that are
+ * in one stretch of code, too: every so many have a branch. */
 static LLVMValueRef load_either(emitter *e, LLVMValueRef inside, LLVMTypeRef type, access *a,
                                 uint64_t tile, LLVMValueRef otherwise) {
   LLVMValueRef own = emit_pointer(e, &a->place, tile);
@@ -149,7 +153,7 @@ static LLVMValueRef guarded_load(emitter *e, LLVMValueRef inside, LLVMTypeRef ty
     return emit_parted_load(e, type, emit_pointer(e, &a->place, tile),
                             emit_all_lanes(e, inside, LLVMGetVectorSize(type)), otherwise);
   if (emit_is_host(e) && !a->place.staged && applies_nodes(e->kernel) &&
-      access_piece_bytes(a) <= NOTHING_BYTES)
+      access_piece_bytes(a) <= NOTHING_BYTES && ++e->together % LOADS_TOGETHER)
     return load_either(e, inside, type, a, tile, otherwise);
   LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
   LLVMBasicBlockRef next = emit_open_guard(e, inside);

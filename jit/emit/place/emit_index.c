@@ -332,9 +332,26 @@ void emit_index_terms_at(emitter *e, emit_place *place, uint64_t tile, emit_inde
 
 /* ---- reports ---- */
 
+static bool has_bound(const plan_kernel *kernel, int tensor, int axis) {
+  bool has = false;
+  for (int i = 0; i < kernel->n_bounds; i++)
+    has |= kernel->bound[i].tensors >> tensor & 1 && kernel->bound[i].axis == axis;
+  return has;
+}
+
+/* i1: whether the axes that the tensor lacks, and that have counts in device memory, have a
+ * position: else there are no elements. NULL: always. */
+static LLVMValueRef has_elements(emitter *e, int tensor) {
+  LLVMValueRef all = NULL, zero = emit_i64(e, 0);
+  for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
+    if (e->kernel->extent[axis].used && !has_bound(e->kernel, tensor, axis))
+      all = emit_and(e, all, LLVMBuildICmp(e->builder, LLVMIntSGT, e->extent[axis], zero, ""));
+  return all;
+}
+
 /* i1: whether the element at `tile` is the one where the index's value is counted: it is one of the
- * tensor's, so that digits which overhang their extents give no coordinate twice, and every other
- * coordinate is 0. NULL: always. */
+ * tensor's, so that digits which overhang their extents give no coordinate twice, every other
+ * coordinate is 0, and there are elements. NULL: always. */
 static LLVMValueRef counts(emitter *e, const plan_index *index, const plan_value *value,
                            uint64_t tile) {
   emit_place place = {.value = value, .tensor = index->tensor};
@@ -346,7 +363,7 @@ static LLVMValueRef counts(emitter *e, const plan_index *index, const plan_value
     all = all ? LLVMBuildOr(e->builder, all, position, "") : position;
   }
   if (all) all = LLVMBuildICmp(e->builder, LLVMIntEQ, all, emit_i64(e, 0), "");
-  return emit_and(e, inside, all);
+  return emit_and(e, has_elements(e, index->tensor), emit_and(e, inside, all));
 }
 
 /* Counts the value that tile coordinate `tile` XOR what the thread adds selects. */
@@ -362,17 +379,6 @@ static void report_element(emitter *e, const plan_index *index, const plan_value
   emit_close_guard(e, counted);
 }
 
-/* i1: whether every axis that has a count in device memory has a position: else there are no
- * elements, also of tensors without the axis. NULL: always. */
-static LLVMValueRef has_elements(emitter *e) {
-  LLVMValueRef all = NULL;
-  for (int axis = 0; axis < LLRT_MAX_RANK; axis++)
-    if (e->extent[axis])
-      all = emit_and(e, all,
-                     LLVMBuildICmp(e->builder, LLVMIntSGT, e->extent[axis], emit_i64(e, 0), ""));
-  return all;
-}
-
 /* Whether lane l of the host is the first of those that hold its element. */
 static bool is_first_lane(const plan_value *value, uint64_t l) {
   for (int i = 0; i < plan_value_bits(value, PLAN_LANE); i++)
@@ -385,8 +391,7 @@ void emit_report_step(emitter *e, const plan_step *step) {
   const plan_value *value = &e->kernel->value[step->in];
   uint64_t lanes = emit_is_host(e) ? 1ull << plan_value_bits(value, PLAN_LANE)
                                    : 1; /* of a GPU each is a thread */
-  LLVMBasicBlockRef next =
-      emit_open_guard(e, emit_and(e, has_elements(e), emit_is_first_copy(e, value)));
+  LLVMBasicBlockRef next = emit_open_guard(e, emit_is_first_copy(e, value));
   for (uint64_t r = 0; r < 1ull << plan_value_bits(value, PLAN_REGISTER); r++)
     for (uint64_t l = 0; l < lanes; l++)
       if (is_first_lane(value, l))

@@ -1,5 +1,6 @@
 /* See compute_trial.h. */
 #include "tests/expression/compute_trial.h"
+#include "tests/expression/trial_beside.h"
 
 #include "base/bits.h"
 #include "base/status.h"
@@ -50,52 +51,17 @@ static uint64_t next(uint64_t *state) {
 
 /* ---- memory ---- */
 
-/* One bound tensor: elements as numbers in row-major order, and memory in its storage. */
-typedef struct side {
-  llrt_tensor tensor;
-  llrt_storage storage;
-  llrt_storage_binding binding;
-  llrt_index index;
-  int64_t pool[LLRT_MAX_RANK]; /* the shape of what is in memory */
-  int64_t *value;              /* of the index */
-  int64_t n_values;            /* with what lies between them */
-  bool pointers;               /* values are addresses: of a slice of so many elements for each */
-  int64_t positions, slice;
-  void *device_value;
-  int counted; /* axis of the tensor that is counted; -1: none */
-  double *number;
-  unsigned char *host;    /* the storage's bytes, with guards */
-  unsigned char *written; /* outputs: whether a byte is one of an element's */
-  void *device;
-  size_t bytes;
-  int64_t count;
-} side;
-
-#define GUARD 64
-#define UNTOUCHED 0xA5
-
-/* Tensors whose rows lie behind each other in one buffer (trial.beside). */
-static struct {
-  bool has[LLRT_EXPR_MAX_TENSORS];
-  int64_t row[LLRT_EXPR_MAX_TENSORS];    /* bytes of a tensor's row */
-  int64_t column[LLRT_EXPR_MAX_TENSORS]; /* where in the buffer's rows it is */
-  int64_t rows, pitch;
-  unsigned char *host; /* the buffer, with guards */
-  void *device;
-  int shift;
-} beside;
-
-static uint64_t get_code(const side *s, int64_t offset) {
+static uint64_t get_code(const trial_side *s, int64_t offset) {
   int bits = llrt_dtype_bits(s->tensor.dtype);
   uint64_t code = 0;
-  if (bits == 4) return s->host[GUARD + offset / 2] >> (offset % 2 * 4) & 15;
-  memcpy(&code, s->host + GUARD + offset * (bits / 8), (size_t)bits / 8);
+  if (bits == 4) return s->host[TRIAL_GUARD + offset / 2] >> (offset % 2 * 4) & 15;
+  memcpy(&code, s->host + TRIAL_GUARD + offset * (bits / 8), (size_t)bits / 8);
   return code;
 }
 
-static void put_code(side *s, int64_t offset, uint64_t code) {
+static void put_code(trial_side *s, int64_t offset, uint64_t code) {
   int bits = llrt_dtype_bits(s->tensor.dtype);
-  unsigned char *byte = s->host + GUARD + offset * bits / 8;
+  unsigned char *byte = s->host + TRIAL_GUARD + offset * bits / 8;
   if (bits == 4)
     *byte = (unsigned char)(offset % 2 ? (*byte & 15) | code << 4 : (*byte & 0xF0) | (code & 15));
   else memcpy(byte, &code, (size_t)bits / 8);
@@ -125,14 +91,14 @@ static void split(int rank, const int64_t *shape, int64_t element, int64_t coord
 }
 
 /* Where coordinates of what is in memory lie. */
-static int64_t place_in_memory(const side *s, int64_t coords[LLRT_MAX_RANK]) {
+static int64_t place_in_memory(const trial_side *s, int64_t coords[LLRT_MAX_RANK]) {
   int64_t position = s->pointers ? coords[s->index.axis] : 0;
   if (s->pointers) coords[s->index.axis] = 0;
   return position * s->slice + llrt_storage_offset(&s->storage, &s->binding, coords);
 }
 
 /* Where an element of the tensor lies; -1: nowhere, or beyond the count. */
-static int64_t offset_of(const trial *t, const side *s, int64_t element) {
+static int64_t offset_of(const trial *t, const trial_side *s, int64_t element) {
   int64_t coords[LLRT_MAX_RANK];
   split(s->tensor.rank, s->tensor.shape, element, coords);
   if (s->counted >= 0 && coords[s->counted] >= t->count) return -1;
@@ -178,7 +144,7 @@ static double draw(const trial *t, bool wide, llrt_dtype type, uint64_t *state, 
 
 /* Positions in a random order, so that no two elements of an output meet; one in seven is out of
  * range. */
-static void draw_values(side *s, int64_t n, uint64_t *state) {
+static void draw_values(trial_side *s, int64_t n, uint64_t *state) {
   int64_t extent = s->positions;
   for (int64_t i = 0; i < n; i++) s->value[i] = i % extent;
   for (int64_t i = n - 1; i > 0; i--) {
@@ -199,13 +165,13 @@ static void spread_values(int64_t *value, int64_t n, int64_t step) {
 }
 
 /* The address of a slice; of no position none. */
-static int64_t address_of(const side *s, int64_t position) {
+static int64_t address_of(const trial_side *s, int64_t position) {
   int64_t bytes = s->slice * (llrt_dtype_bits(s->tensor.dtype) / 8);
   bool there = position >= 0 && position < s->positions;
   return there ? (int64_t)(uintptr_t)s->tensor.data + position * bytes : position < 0 ? -8 : 0;
 }
 
-static void put_values(const side *s, llrt_dtype dtype, int64_t *codes) {
+static void put_values(const trial_side *s, llrt_dtype dtype, int64_t *codes) {
   if (s->pointers) {
     for (int64_t i = 0; i < s->n_values; i++) codes[i] = address_of(s, s->value[i]);
     return;
@@ -217,7 +183,7 @@ static void put_values(const side *s, llrt_dtype dtype, int64_t *codes) {
   for (int64_t i = 0; i < s->n_values; i++) ((int32_t *)codes)[i] = (int32_t)s->value[i];
 }
 
-static llrt_status make_index(const trial *t, int i, uint64_t *state, side *s) {
+static llrt_status make_index(const trial *t, int i, uint64_t *state, trial_side *s) {
   const trial_index *from = &t->tensor[i].index;
   llrt_tensor *tensor = &s->tensor;
   memcpy(s->pool, tensor->shape, sizeof s->pool);
@@ -253,7 +219,7 @@ static llrt_status make_index(const trial *t, int i, uint64_t *state, side *s) {
 }
 
 /* Sends the index's values, behind which there is a counter of those out of range. */
-static llrt_status send_index(const trial *t, side *s) {
+static llrt_status send_index(const trial *t, trial_side *s) {
   if (!s->tensor.n_indices) return LLRT_OK;
   size_t bytes = ((size_t)s->n_values + 2) * sizeof *s->value;
   int64_t *codes = calloc(1, bytes);
@@ -277,7 +243,7 @@ static int counted_axis(const trial *t, const expr_tensor *own, int leading) {
 
 /* ---- a tensor ---- */
 
-static void fill_shape(const trial *t, const reference *r, int i, llrt_tensor *tensor) {
+void trial_fill_shape(const trial *t, const reference *r, int i, llrt_tensor *tensor) {
   const expr_tensor *own = &r->expr->tensor[i];
   for (int a = 0; a < (own->leading ? t->n_leading : 0); a++)
     tensor->shape[tensor->rank++] = t->leading[a];
@@ -289,7 +255,7 @@ static void fill_shape(const trial *t, const reference *r, int i, llrt_tensor *t
 }
 
 /* Draws all that lies in memory, and sees what of it the elements are. */
-static void draw_elements(const trial *t, int i, uint64_t *state, side *s) {
+static void draw_elements(const trial *t, int i, uint64_t *state, trial_side *s) {
   llrt_dtype type = s->tensor.dtype;
   int64_t in_memory = 1, coords[LLRT_MAX_RANK];
   for (int a = 0; a < s->tensor.rank; a++) in_memory *= s->pool[a];
@@ -307,7 +273,7 @@ static void draw_elements(const trial *t, int i, uint64_t *state, side *s) {
 
 /* Axes in a drawn order, each behind all that lie inside of it, and a gap; with `spread` some along
  * which all elements are one. */
-static void draw_strides(uint64_t state, bool spread, side *s) {
+static void draw_strides(uint64_t state, bool spread, trial_side *s) {
   llrt_tensor *tensor = &s->tensor;
   int64_t stride = 1;
   bool done[LLRT_MAX_RANK] = {false};
@@ -326,23 +292,23 @@ static void draw_strides(uint64_t state, bool spread, side *s) {
 }
 
 /* The tensor whose memory it has: itself, or what it is in place of. */
-static int place_of_tensor(const trial *t, const reference *r, int i) {
+int trial_place_of_tensor(const trial *t, const reference *r, int i) {
   return t->in_place && i == r->expr->n_inputs ? t->in_place - 1 : i;
 }
 
-static llrt_status lay_out(const trial *t, const reference *r, int i, side *s) {
+static llrt_status lay_out(const trial *t, const reference *r, int i, trial_side *s) {
   llrt_tensor *tensor = &s->tensor;
   int64_t bytes = 0, shape[LLRT_MAX_RANK];
   memcpy(shape, s->pool, sizeof shape);
   if (s->pointers) shape[s->index.axis] = 1;
   if (t->rare[i].strided) {
     bool spread = !r->expr->tensor[i].output && t->in_place != i + 1;
-    draw_strides(t->seed + (uint64_t)place_of_tensor(t, r, i), spread, s);
+    draw_strides(t->seed + (uint64_t)trial_place_of_tensor(t, r, i), spread, s);
     LLRT_TRY(llrt_storage_strided(tensor->rank, NULL, &s->storage));
-  } else if (beside.has[i]) {
+  } else if (trial_beside.has[i]) {
     int64_t stride = 1;
     for (int a = tensor->rank - 1; a >= 0; stride *= tensor->shape[a--])
-      tensor->strides[a] = a ? stride : beside.pitch / (llrt_dtype_bits(tensor->dtype) / 8);
+      tensor->strides[a] = a ? stride : trial_beside.pitch / (llrt_dtype_bits(tensor->dtype) / 8);
     LLRT_TRY(llrt_storage_strided(tensor->rank, NULL, &s->storage));
   } else if (t->tensor[i].storage)
     LLRT_TRY(llrt_storage_parse(t->tensor[i].storage, tensor->rank, shape, &s->storage));
@@ -355,12 +321,12 @@ static llrt_status lay_out(const trial *t, const reference *r, int i, side *s) {
 }
 
 static const char *make_side(const trial *t, const reference *r, int i, const void *count,
-                             side *s) {
+                             trial_side *s) {
   const expr_tensor *own = &r->expr->tensor[i];
   llrt_tensor *tensor = &s->tensor;
   uint64_t state = t->seed * 1000 + (uint64_t)i;
   *tensor = (llrt_tensor){.dtype = r->type[i], .device = t->device};
-  fill_shape(t, r, i, tensor);
+  trial_fill_shape(t, r, i, tensor);
   s->counted = counted_axis(t, own, own->leading ? t->n_leading : 0);
   if (s->counted >= 0) tensor->extent_ptr[s->counted] = count;
   if (make_index(t, i, &state, s) != LLRT_OK || lay_out(t, r, i, s) != LLRT_OK)
@@ -369,20 +335,20 @@ static const char *make_side(const trial *t, const reference *r, int i, const vo
       t->offset * (llrt_dtype_bits(tensor->dtype) >= 8 ? llrt_dtype_bits(tensor->dtype) / 8 : 1);
   s->count = reference_count(r, i);
   s->number = calloc((size_t)s->count + 1, sizeof *s->number);
-  s->host = malloc(s->bytes + 2 * GUARD);
+  s->host = malloc(s->bytes + 2 * TRIAL_GUARD);
   s->written = calloc(s->bytes + 1, 1);
-  memset(s->host, UNTOUCHED, s->bytes + 2 * GUARD);
+  memset(s->host, TRIAL_UNTOUCHED, s->bytes + 2 * TRIAL_GUARD);
   if (!own->output) draw_elements(t, i, &state, s);
-  if (llrt_memory_allocate(t->device, s->bytes + 2 * GUARD + 64, &s->device) != LLRT_OK ||
-      llrt_memory_copy(t->device, (char *)s->device + shift, s->host, s->bytes + 2 * GUARD,
+  if (llrt_memory_allocate(t->device, s->bytes + 2 * TRIAL_GUARD + 64, &s->device) != LLRT_OK ||
+      llrt_memory_copy(t->device, (char *)s->device + shift, s->host, s->bytes + 2 * TRIAL_GUARD,
                        LLRT_COPY_TO_DEVICE, NULL) != LLRT_OK)
     return llrt_last_error();
-  tensor->data = (char *)s->device + shift + GUARD;
+  tensor->data = (char *)s->device + shift + TRIAL_GUARD;
   tensor->storage = &s->storage;
   return send_index(t, s) == LLRT_OK ? NULL : llrt_last_error();
 }
 
-static void free_side(const trial *t, side *s) {
+static void free_side(const trial *t, trial_side *s) {
   free(s->number);
   free(s->host);
   free(s->written);
@@ -391,118 +357,26 @@ static void free_side(const trial *t, side *s) {
   if (s->device_value) llrt_memory_free(t->device, s->device_value);
 }
 
-/* ---- beside each other ---- */
-
-/* Which tensors lie so, and where. */
-static void find_beside(const trial *t, const reference *r) {
-  int64_t unit = 8, place = 0; /* of elements of any size */
-  memset(&beside, 0, sizeof beside);
-  beside.rows = -1;
-  for (int i = 0; i < r->expr->n_tensors && t->beside; i++) {
-    llrt_tensor tensor = {.rank = 0};
-    fill_shape(t, r, i, &tensor);
-    bool own = t->tensor[i].storage || t->rare[i].strided || t->tensor[i].index.positions;
-    if (own || llrt_dtype_bits(r->type[i]) < 8 || tensor.rank == 0) continue;
-    if (beside.rows < 0) beside.rows = tensor.shape[0];
-    beside.has[i] = tensor.shape[0] == beside.rows;
-    beside.row[i] = llrt_dtype_bits(r->type[i]) / 8;
-    for (int a = 1; a < tensor.rank; a++) beside.row[i] *= tensor.shape[a];
-  }
-  for (int i = 0; i < r->expr->n_tensors; i++) {
-    int first = place_of_tensor(t, r, i);
-    if (!beside.has[i]) continue;
-    beside.column[i] = first == i ? place : beside.column[first];
-    if (first == i) place += (beside.row[i] + unit - 1) / unit * unit;
-  }
-  beside.pitch = place + unit * (int64_t)(t->seed % 3);
-}
-
-static size_t beside_bytes(void) { return (size_t)(beside.rows * beside.pitch) + 2 * GUARD; }
-
-static unsigned char *beside_row(unsigned char *buffer, int i, int64_t row) {
-  return buffer + GUARD + row * beside.pitch + beside.column[i];
-}
-
-/* Brings the inputs to the buffer, which then is the tensors' memory. */
-static const char *put_beside(const trial *t, const reference *r, side *sides) {
-  beside.shift = 8 * t->offset;
-  beside.host = malloc(beside_bytes());
-  memset(beside.host, UNTOUCHED, beside_bytes());
-  for (int i = 0; i < r->expr->n_inputs; i++)
-    for (int64_t k = 0; k < beside.rows && beside.has[i]; k++)
-      memcpy(beside_row(beside.host, i, k), sides[i].host + GUARD + k * beside.pitch,
-             (size_t)beside.row[i]);
-  if (llrt_memory_allocate(t->device, beside_bytes() + 64, &beside.device) != LLRT_OK ||
-      llrt_memory_copy(t->device, (char *)beside.device + beside.shift, beside.host, beside_bytes(),
-                       LLRT_COPY_TO_DEVICE, NULL) != LLRT_OK ||
-      llrt_stream_synchronize(t->device, NULL) != LLRT_OK)
-    return llrt_last_error();
-  for (int i = 0; i < r->expr->n_tensors; i++)
-    if (beside.has[i])
-      sides[i].tensor.data = beside_row((unsigned char *)beside.device + beside.shift, i, 0);
-  return NULL;
-}
-
-/* Whether a tensor's rows have bytes of the buffer's at `at`. */
-static bool is_in_rows(const reference *r, int64_t at) {
-  for (int i = 0; i < r->expr->n_tensors; i++) {
-    int64_t from = at % beside.pitch - beside.column[i];
-    if (beside.has[i] && from >= 0 && from < beside.row[i]) return true;
-  }
-  return false;
-}
-
-/* The outputs' rows, each as if nothing lay between. Inputs, and what lies between, are as before.
- */
-static const char *get_beside(const trial *t, const reference *r, side *sides) {
-  unsigned char *now = malloc(beside_bytes());
-  const char *wrong = NULL;
-  if (llrt_memory_copy(t->device, now, (char *)beside.device + beside.shift, beside_bytes(),
-                       LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK ||
-      llrt_stream_synchronize(t->device, NULL) != LLRT_OK)
-    wrong = llrt_last_error();
-  for (int i = 0; i < r->expr->n_tensors && !wrong; i++)
-    for (int64_t k = 0; k < beside.rows && beside.has[i] && !wrong; k++) {
-      bool written = r->expr->tensor[i].output || t->in_place == i + 1;
-      size_t row = (size_t)beside.row[i];
-      if (r->expr->tensor[i].output)
-        memcpy(sides[i].host + GUARD + k * beside.pitch, beside_row(now, i, k), row);
-      else if (!written && memcmp(beside_row(now, i, k), beside_row(beside.host, i, k), row) != 0)
-        wrong = "an input among rows of others changed";
-    }
-  for (int64_t b = 0; b < beside.rows * beside.pitch && !wrong; b++)
-    if (now[GUARD + b] != beside.host[GUARD + b] && !is_in_rows(r, b))
-      wrong = "memory between rows of several tensors changed";
-  free(now);
-  return wrong;
-}
-
-static void free_beside(const trial *t) {
-  free(beside.host);
-  if (beside.device) llrt_memory_free(t->device, beside.device);
-  memset(&beside, 0, sizeof beside);
-}
-
 /* ---- comparing ---- */
 
 /* Bytes that no element of the output has. in_place: they are an input's; pads that the storage
  * gives a value are written beside elements. */
-static const char *check_untouched(const trial *t, const side *s) {
+static const char *check_untouched(const trial *t, const trial_side *s) {
   bool plain = !t->in_place && s->storage.pad != LLRT_PAD_VALUE;
-  for (size_t b = 0; b < GUARD; b++)
-    if (s->host[b] != UNTOUCHED || s->host[GUARD + s->bytes + b] != UNTOUCHED)
+  for (size_t b = 0; b < TRIAL_GUARD; b++)
+    if (s->host[b] != TRIAL_UNTOUCHED || s->host[TRIAL_GUARD + s->bytes + b] != TRIAL_UNTOUCHED)
       return "memory beside an output changed";
   for (size_t b = 0; b < s->bytes && plain; b++)
-    if (!s->written[b] && s->host[GUARD + b] != UNTOUCHED)
+    if (!s->written[b] && s->host[TRIAL_GUARD + b] != TRIAL_UNTOUCHED)
       return "what no element is sent to, or no count reaches, changed";
   return NULL;
 }
 
 /* An input's memory, and what lies beside it, is as it was sent. */
-static const char *check_read_alone(const trial *t, const side *s) {
-  size_t bytes = s->bytes + 2 * GUARD;
+static const char *check_read_alone(const trial *t, const trial_side *s) {
+  size_t bytes = s->bytes + 2 * TRIAL_GUARD;
   unsigned char *now = malloc(bytes);
-  bool got = llrt_memory_copy(t->device, now, (char *)s->tensor.data - GUARD, bytes,
+  bool got = llrt_memory_copy(t->device, now, (char *)s->tensor.data - TRIAL_GUARD, bytes,
                               LLRT_COPY_FROM_DEVICE, NULL) == LLRT_OK &&
              llrt_stream_synchronize(t->device, NULL) == LLRT_OK;
   bool same = got && memcmp(now, s->host, bytes) == 0;
@@ -511,12 +385,12 @@ static const char *check_read_alone(const trial *t, const side *s) {
 }
 
 /* Whether the tensor has an element that a run moves. */
-static bool has_elements(const trial *t, const reference *r, const side *s, int tensor) {
+static bool has_elements(const trial *t, const reference *r, const trial_side *s, int tensor) {
   return reference_count(r, tensor) > 0 && (s[tensor].counted < 0 || t->count > 0);
 }
 
 /* Whether an output that has elements is made of the tensor's. */
-static bool is_used(const trial *t, const reference *r, const side *s, int tensor) {
+static bool is_used(const trial *t, const reference *r, const trial_side *s, int tensor) {
   const llrt_expr *expr = r->expr;
   bool live[LLRT_EXPR_MAX_NODES] = {false};
   bool used = expr->tensor[tensor].output && has_elements(t, r, s, tensor);
@@ -531,8 +405,9 @@ static bool is_used(const trial *t, const reference *r, const side *s, int tenso
 }
 
 /* Whether the counter has grown by one for each value out of range that an element has. */
-static const char *check_report(const trial *t, const reference *r, int tensor, const side *sides) {
-  const side *s = &sides[tensor];
+static const char *check_report(const trial *t, const reference *r, int tensor,
+                                const trial_side *sides) {
+  const trial_side *s = &sides[tensor];
   int64_t n = 1, wrong = 0, got = 0, shape[LLRT_MAX_RANK], coords[LLRT_MAX_RANK];
   if (!s->tensor.n_indices || s->index.out_of_range != LLRT_RANGE_REPORT) return NULL;
   for (int a = 0; a < s->tensor.rank; a++) {
@@ -558,7 +433,7 @@ static const char *check_report(const trial *t, const reference *r, int tensor, 
 }
 
 /* Pads that the storage gives a value: positions beyond the shape, up to what is padded. */
-static const char *check_pads(const side *s) {
+static const char *check_pads(const trial_side *s) {
   int rank = s->tensor.rank;
   int64_t n = 1, coords[LLRT_MAX_RANK];
   if (s->storage.pad != LLRT_PAD_VALUE || s->tensor.n_indices || s->counted >= 0) return NULL;
@@ -577,7 +452,7 @@ static const char *check_pads(const side *s) {
   return NULL;
 }
 
-static const char *compare(const trial *t, const reference *r, int i, side *s) {
+static const char *compare(const trial *t, const reference *r, int i, trial_side *s) {
   llrt_dtype type = s->tensor.dtype;
   int bits = llrt_dtype_bits(type);
   for (int64_t e = 0; e < s->count; e++) {
@@ -606,16 +481,16 @@ static double scalar_of(const llrt_expr *expr, const trial *t, int i) {
   }
 }
 
-static const char *run_bound(const trial *t, reference *r, side *sides) {
+static const char *run_bound(const trial *t, reference *r, trial_side *sides) {
   llrt_arg args[LLRT_EXPR_MAX_TENSORS + LLRT_EXPR_MAX_SCALARS];
   int n = 0;
   const llrt_expr *expr = r->expr;
-  if (beside.rows > 0) {
-    const char *refuses = put_beside(t, r, sides);
+  if (trial_beside.rows > 0) {
+    const char *refuses = trial_put_beside(t, r, sides);
     if (refuses) return refuses;
   }
   if (t->in_place) {
-    side *out = &sides[expr->n_inputs], *in = &sides[t->in_place - 1];
+    trial_side *out = &sides[expr->n_inputs], *in = &sides[t->in_place - 1];
     out->tensor.data = in->tensor.data;
   }
   for (int i = 0; i < expr->n_tensors; i++)
@@ -628,18 +503,19 @@ static const char *run_bound(const trial *t, reference *r, side *sides) {
   refused = status == LLRT_UNSUPPORTED;
   if (status != LLRT_OK) return llrt_last_error();
   reference_run(r);
-  const char *wrong = beside.rows > 0 ? get_beside(t, r, sides) : NULL;
+  const char *wrong = trial_beside.rows > 0 ? trial_get_beside(t, r, sides) : NULL;
   for (int i = expr->n_inputs; i < expr->n_tensors && !wrong; i++) {
-    if (beside.rows > 0 && beside.has[i]) wrong = compare(t, r, i, &sides[i]);
-    else if (llrt_memory_copy(t->device, sides[i].host, (char *)sides[i].tensor.data - GUARD,
-                              sides[i].bytes + 2 * GUARD, LLRT_COPY_FROM_DEVICE, NULL) != LLRT_OK ||
+    if (trial_beside.rows > 0 && trial_beside.has[i]) wrong = compare(t, r, i, &sides[i]);
+    else if (llrt_memory_copy(t->device, sides[i].host, (char *)sides[i].tensor.data - TRIAL_GUARD,
+                              sides[i].bytes + 2 * TRIAL_GUARD, LLRT_COPY_FROM_DEVICE,
+                              NULL) != LLRT_OK ||
              llrt_stream_synchronize(t->device, NULL) != LLRT_OK)
       wrong = llrt_last_error();
     else wrong = compare(t, r, i, &sides[i]);
   }
   for (int i = 0; i < expr->n_tensors && !wrong; i++) wrong = check_report(t, r, i, sides);
   for (int i = 0; i < expr->n_inputs && !wrong; i++)
-    if (t->in_place != i + 1 && !(beside.rows > 0 && beside.has[i]))
+    if (t->in_place != i + 1 && !(trial_beside.rows > 0 && trial_beside.has[i]))
       wrong = check_read_alone(t, &sides[i]);
   reference_fini(r);
   return wrong;
@@ -655,7 +531,7 @@ static void find_extents(const trial *t, reference *r) {
 const char *trial_run(const trial *t) {
   refused = false;
   llrt_expr *expr;
-  side sides[LLRT_EXPR_MAX_TENSORS] = {0};
+  trial_side sides[LLRT_EXPR_MAX_TENSORS] = {0};
   void *count = NULL;
   int32_t counted = t->count;
   const char *wrong = NULL;
@@ -671,7 +547,7 @@ const char *trial_run(const trial *t) {
                 : t->tensor[i].type   ? t->tensor[i].type
                                       : LLRT_F32;
   }
-  find_beside(t, &r);
+  trial_find_beside(t, &r);
   for (int i = 0; i < expr->n_tensors; i++) {
     if (!wrong) wrong = make_side(t, &r, i, count, &sides[i]);
     r.input[i] = sides[i].number;
@@ -682,7 +558,7 @@ const char *trial_run(const trial *t) {
     snprintf(message, sizeof message, "%s", wrong);
     wrong = message;
   }
-  free_beside(t);
+  trial_free_beside(t);
   for (int i = 0; i < expr->n_tensors; i++) free_side(t, &sides[i]);
   if (count) llrt_memory_free(t->device, count);
   llrt_expr_destroy(&expr);
